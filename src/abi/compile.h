@@ -26,6 +26,12 @@ enum jit_checks {
     JIT_CHECKS_TOUCHED, /* weir_rt_touch, each time: which bytes a grid reads and writes */
 };
 
+/* Orders that CUDA leaves open, other than the usual ones (base/schedule.h). */
+enum jit_order {
+    JIT_ORDER_WARPS = 1, /* the last warp of a block runs first */
+    JIT_ORDER_LANES = 2, /* of a warp that has diverged, lanes that would run first run last */
+};
+
 /* What one compilation is specialised on. Part of the cache key: keep it plain data, zero padding.
  */
 struct jit_options {
@@ -34,7 +40,7 @@ struct jit_options {
     uint32_t tier;       /* enum jit_tier */
     uint32_t checked;    /* enum jit_checks */
     uint32_t lineinfo;   /* keep source lines */
-    uint32_t reserved;
+    uint32_t order;      /* enum jit_order, together */
 };
 
 /* Facts about a kernel that do not depend on how it is compiled. */

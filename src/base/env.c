@@ -58,6 +58,10 @@ static const struct env_entry entries[ENV_COUNT] = {
         {"WEIR_STATS", "off",
          "Whether a process prints to stderr, when it ends, where its time went: by kernel, "
          "copy, call, stream and wait; \"on\": yes."},
+    [ENV_SCHEDULE] =
+        {"WEIR_SCHEDULE", "as fast as possible, on all workers",
+         "The order of work that CUDA leaves open: a number, the seed of an order that "
+         "is legal and unkind; \"fixed\": one order always (docs/schedules.md)."},
     [ENV_POOLS_FILE] = {"WEIR_POOLS_FILE", "no file is written",
                         "File that a process writes the statistics of its memory pools to when "
                         "it ends (weir info --pools FILE)."},

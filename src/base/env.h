@@ -28,6 +28,7 @@ enum env_variable {
     ENV_JIT,
     ENV_TRACE,
     ENV_STATS,
+    ENV_SCHEDULE,
     ENV_POOLS_FILE,
     ENV_POOLS_TRACE,
     ENV_VISIBLE_DEVICES,

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/schedule.h"
 #include "device/cdp.h"
 #include "device/internal.h"
 
@@ -155,10 +156,13 @@ static struct command *prepare(struct grid_worker *w, struct cdp_child *child, s
     c->cdp.child = child;
     c->cdp.queue = q;
     c->run.launch = child->launch;
-    grid_run_init(&c->run, &c->run.launch, parent->stream->ctx->env, &sched.parking, sched.workers);
+    grid_run_init(&c->run, &c->run.launch, parent->stream->ctx->env, &sched.parking, sched.sharers);
     /* a tail launch takes the place of its parent */
     c->run.depth = child->parent->depth + (child->cdp != NULL ? 1 : 0);
     c->run.origin = child;
+    if (schedule_on())
+        c->run.order =
+            schedule_mix(child->parent->order, schedule_name(child->launch.kernel->name));
     if (observed()) {
         c->cdp.number = observe_serial();
         observed_begin(c);
@@ -381,7 +385,7 @@ static bool others_idle(void)
 {
     return atomic_load_explicit(&sched.running, memory_order_relaxed) +
                atomic_load_explicit(&sched.waiting_gifts, memory_order_relaxed) <
-           sched.workers;
+           sched.sharers;
 }
 
 /* A block's time, as far as it is known. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/schedule.h"
 #include "device/internal.h"
 
 /* Pageable sources up to this size are staged when the stream is busy; larger ones are waited for.
@@ -11,15 +12,25 @@ static const uint64_t STAGE_MAX = (uint64_t)16 << 20;
 /* Bytes staged at any time. */
 static const uint64_t STAGE_TOTAL = (uint64_t)256 << 20;
 
-static bool eager;
+static bool eager, ordered; /* one of them at most */
 
-void device_set_eager(void) { eager = true; }
+void device_set_eager(void)
+{
+    eager = true;
+    ordered = false;
+}
+
+void commands_open(void) { ordered = schedule_on() && !eager; }
 
 enum { IDLE_NS = 20000000, IDLE_HOST_NS = 100000000 };
 
 static void wait_eagerly(struct device_stream *s, uint64_t count, uint64_t idle_ns, bool spins)
 {
-    if (WEIR_UNLIKELY(eager) && !device_in_host_function())
+    if (WEIR_LIKELY(!eager && !ordered) || device_in_host_function())
+        return;
+    if (ordered)
+        turns_enqueued(s, count);
+    else
         wait_moment(s, count, idle_ns, spins);
 }
 

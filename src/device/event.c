@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/schedule.h"
 #include "device/internal.h"
 
 struct device_event {
@@ -291,7 +292,13 @@ enum device_error device_event_query(struct device_event *e)
     bool complete = e->stream == NULL || stream_completed(e->stream) >= e->count;
     if (observed() && complete && e->stream != NULL)
         observed_host(OBSERVE_EVENT_QUERY, e->stream, e->count, e->number, 0);
+    struct device_stream *pending = !complete && schedule_on() ? stream_ref(e->stream) : NULL;
     pthread_mutex_unlock(&e->lock);
+    if (pending != NULL) {
+        if (!device_in_host_function())
+            turns_asked(pending);
+        stream_unref(pending);
+    }
     return complete ? DEVICE_OK : DEVICE_NOT_READY;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/schedule.h"
 #include "device/cdp.h"
 #include "device/internal.h"
 
@@ -37,10 +38,45 @@ void command_release(struct command *c)
 /* The calling thread has listed the run it is in (run_give_way). */
 static _Thread_local bool listed_here;
 
+/* Runs blocks of the run that was entered: in the order of the schedule, until other work may come
+ * between; else until the time is up. */
+static enum grid_progress run_some(struct grid_run *run, struct grid_worker *w, uint64_t until)
+{
+    if (!schedule_on())
+        return grid_run_blocks(run, w, until);
+    uint64_t next = atomic_load_explicit(&run->next, memory_order_relaxed);
+    return grid_run_ordered(run, w, schedule_part(run->order, next, run->total));
+}
+
+/* The run of a command, whose identity is its stream's and its own number. */
+static __attribute__((noinline)) bool run_ordered(struct command *c, struct grid_worker *w)
+{
+    struct grid_run *run = &c->run;
+    run->order = schedule_mix(c->stream->id, c->count);
+    if (c->kind == COMMAND_GRAPH)
+        run->order = schedule_mix(run->order, schedule_mix(c->graph.segment, c->graph.at));
+    grid_run_enter(run);
+    if (run->total > 1)
+        sched_list(c, false);
+    switch (run_some(run, w, 0)) {
+    case GRID_COMPLETE:
+        if (c->published)
+            sched_unlist(c);
+        return cdp_tails(c, w);
+    case GRID_MORE:
+        if (!c->published)
+            sched_list(c, false);
+        return false;
+    default: return false;
+    }
+}
+
 /* Runs the prepared run, with others if it is worth it. True: complete. */
 static bool run_shared(struct command *c, struct grid_worker *w)
 {
     struct grid_run *run = &c->run;
+    if (schedule_on())
+        return run_ordered(c, w);
     uint64_t estimate = grid_run_estimate(run), until = UINT64_MAX;
     grid_run_enter(run);
     if (run->total > 1 && (estimate == 0 || estimate > SHARE_NS))
@@ -82,14 +118,14 @@ bool command_pieces(struct command *c, struct grid_worker *w, struct grid_kernel
 {
     struct grid_launch launch = {
         .kernel = k, .grid = {(uint32_t)pieces, 1, 1}, .block = {1, 1, 1}, .params = args};
-    grid_run_init(&c->run, &launch, c->stream->ctx->env, &sched.parking, sched.workers);
+    grid_run_init(&c->run, &launch, c->stream->ctx->env, &sched.parking, sched.sharers);
     return run_shared(c, w);
 }
 
 bool command_grid(struct command *c, struct grid_worker *w, const struct grid_launch *launch)
 {
     struct grid_env *env = c->stream->ctx->env;
-    if (!grid_run_init(&c->run, launch, env, &sched.parking, sched.workers)) {
+    if (!grid_run_init(&c->run, launch, env, &sched.parking, sched.sharers)) {
         grid_raise(env, GRID_FAULT_MEMORY, launch->kernel->name);
         return true;
     }
@@ -106,7 +142,9 @@ bool command_run_cdp(struct command *c, struct grid_worker *w)
     /* To the end, before new work: what is pending must stay bounded. */
     grid_run_enter(&c->run);
     sched_list(c, true);
-    if (grid_run_blocks(&c->run, w, UINT64_MAX) != GRID_COMPLETE)
+    enum grid_progress progress = schedule_on() ? grid_run_ordered(&c->run, w, UINT64_MAX)
+                                                : grid_run_blocks(&c->run, w, UINT64_MAX);
+    if (progress != GRID_COMPLETE)
         return false;
     sched_unlist(c);
     return cdp_tails(c, w);
@@ -209,7 +247,7 @@ void command_share(struct command *c, struct grid_worker *w, uint64_t until, uin
     struct observed_part part = {.told = false};
     if (observed())
         part = observed_run_part_begin(c);
-    bool complete = grid_run_blocks(&c->run, w, until) == GRID_COMPLETE;
+    bool complete = run_some(&c->run, w, until) == GRID_COMPLETE;
     if (part.told)
         observed_part_end(&part);
     if (complete)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/schedule.h"
 #include "device/cdp.h"
 #include "device/graph.h"
 
@@ -74,12 +75,33 @@ static void start_segment(struct command *c, uint32_t segment)
     c->graph.started = true;
 }
 
+/* Of a ready segment: the largest goes first. */
+static uint64_t segment_key(const struct graph_plan *plan, uint32_t i)
+{
+    uint64_t of = schedule_mix(plan->segment_count, plan->ready[i]);
+    return schedule_which(SCHEDULE_SEGMENT, of, UINT64_MAX);
+}
+
+/* Puts the segment that the schedule takes next at the end of so many ready ones. */
+static void choose_ready(struct graph_plan *plan, uint32_t n)
+{
+    uint32_t best = n - 1;
+    for (uint32_t i = 0; i < n; i++)
+        if (segment_key(plan, i) > segment_key(plan, best))
+            best = i;
+    uint32_t segment = plan->ready[best];
+    plan->ready[best] = plan->ready[n - 1];
+    plan->ready[n - 1] = segment;
+}
+
 /* The plan is locked. */
 static bool take_ready(struct graph_plan *plan, struct command *c)
 {
     uint32_t n = atomic_load_explicit(&plan->ready_count, memory_order_relaxed);
     if (n == 0)
         return false;
+    if (schedule_on())
+        choose_ready(plan, n);
     start_segment(c, plan->ready[n - 1]);
     atomic_store_explicit(&plan->ready_count, n - 1, memory_order_relaxed);
     return true;
@@ -202,7 +224,7 @@ static enum step run_grid(struct command *c, struct graph_node *n, struct grid_w
     c->published = false;
     if (!short_node)
         return step_of(command_grid(c, w, &n->launch));
-    if (!grid_run_init(&c->run, &n->launch, env, &sched.parking, sched.workers)) {
+    if (!grid_run_init(&c->run, &n->launch, env, &sched.parking, sched.sharers)) {
         grid_raise(env, GRID_FAULT_MEMORY, n->launch.kernel->name);
         return STEP_DONE;
     }
@@ -326,11 +348,20 @@ void graph_call_host(const struct command *c)
 
 enum outcome { RUN_AWAY, RUN_BODY, RUN_ENDED };
 
-/* Gives way to other work when the thread has been at this for long. True: given away. */
+/* Gives way to other work when the thread has been at this for long, or where the schedule says so.
+ * True: given away. */
 static bool yield_to_others(struct command *c, uint64_t *end)
 {
     if (!sched_busy())
         return false;
+    if (schedule_on()) {
+        /* Of the piece of work, too: what gives way must not do so for ever. */
+        uint64_t of = schedule_mix(schedule_mix(c->graph.segment, c->graph.at), turns_pieces());
+        bool yields = schedule_which(SCHEDULE_GRAPH, of, 3) == 2;
+        if (yields)
+            sched_push(c->stream);
+        return yields;
+    }
     uint64_t now = clock_ns();
     if (*end == 0)
         *end = now + SLICE_NS;
@@ -345,11 +376,12 @@ static bool yield_to_others(struct command *c, uint64_t *end)
 static enum step run_batch(struct command *c, const struct graph_segment *s, struct grid_worker *w)
 {
     struct grid_env *env = c->stream->ctx->env;
-    if (grid_faulted(env) != GRID_FAULT_NONE || observed()) /* observers are told of each node */
+    if (grid_faulted(env) != GRID_FAULT_NONE || schedule_on() ||
+        observed()) /* observers are told of each node */
         return STEP_DONE;
     c->published = false;
     switch (grid_run_batch(&c->run, w, c->graph.plan->prepared + s->first, &c->graph.at, s->count,
-                           BATCH_NS, env, &sched.parking, sched.workers)) {
+                           BATCH_NS, env, &sched.parking, sched.sharers)) {
     case GRID_MORE: return STEP_DONE;
     case GRID_HANDED: cdp_settle(w); return STEP_AWAY;
     case GRID_COMPLETE: break;
@@ -510,7 +542,7 @@ bool graph_execute(struct command *entry, struct grid_worker *w)
             return true;
         struct device_stream *s = caller->stream; /* a complete command may be another's already */
         if (stream_complete(s, caller) != NULL)
-            stream_run(s, w, UINT64_MAX);
+            stream_run(s, w, schedule_on() ? 0 : UINT64_MAX);
         return false;
     }
 }

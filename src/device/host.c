@@ -1,6 +1,8 @@
 /* host: host functions: called in stream order on a thread of their own, so that one that blocks
  * holds no worker. One thread for all: they run one after the other. */
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/thread_fast.h"
 #include "device/internal.h"
@@ -11,7 +13,9 @@ static struct {
     pthread_cond_t more;
     struct command *head,
         *tail; /* linked through waiter_next, which a running command does not need */
-} host = {false, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, NULL};
+    _Atomic uint32_t pending; /* submitted and not over */
+    _Atomic long thread;      /* its id, 0: it has not begun */
+} host = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
 
 WEIR_THREAD_FAST bool device_inside_host_function;
 
@@ -29,6 +33,7 @@ static struct command *take(void)
 static void *host_main(void *unused)
 {
     (void)unused;
+    atomic_store(&host.thread, syscall(SYS_gettid));
     for (;;) {
         struct command *c = take();
         struct device_stream *s = c->stream;
@@ -52,6 +57,7 @@ static void *host_main(void *unused)
             observed_part_end(&part);
         if (command_end(c))
             sched_push(s);
+        atomic_fetch_sub(&host.pending, 1);
     }
     return NULL;
 }
@@ -61,6 +67,7 @@ bool host_open(void) { return thread_start_once(&host.started, host_main, "weir-
 void host_submit(struct command *c)
 {
     c->waiter_next = NULL;
+    atomic_fetch_add(&host.pending, 1);
     pthread_mutex_lock(&host.lock);
     if (host.head == NULL)
         host.head = c;
@@ -70,3 +77,6 @@ void host_submit(struct command *c)
     pthread_cond_signal(&host.more);
     pthread_mutex_unlock(&host.lock);
 }
+
+bool host_pending(void) { return atomic_load(&host.pending) > 0; }
+long host_thread(void) { return atomic_load(&host.thread); }

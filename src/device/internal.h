@@ -390,6 +390,9 @@ void graph_release(struct command *c);
  * successful, before the first host function is enqueued. */
 bool host_open(void);
 void host_submit(struct command *c); /* the thread completes it */
+/* Whether one that was submitted has not ended; the thread's id, 0: it has not begun. */
+bool host_pending(void);
+long host_thread(void);
 
 /* ---- contexts ---- */
 
@@ -430,6 +433,7 @@ struct sleeper {
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct sched {
     uint32_t workers;
+    uint32_t sharers; /* threads that may work on one run: all workers, or one (turns.c) */
     pthread_mutex_t lock;
     struct {
         struct device_stream *head, *tail;
@@ -470,6 +474,11 @@ bool sched_withdraw(struct device_stream *s);
 /* Lists a run for others to join / takes it off. `wake`: get someone to help. */
 void sched_list(struct command *c, bool wake);
 void sched_unlist(struct command *c);
+/* The scheduler is locked: takes a stream out of the ready queue, a run off the list, the oldest
+ * queue given, or NULL. */
+void sched_unready(struct device_stream *s);
+void sched_drop(struct command *c);
+struct cdp_queue *sched_take_given(void);
 /* Puts a queue of launches up for others to run. */
 void sched_give(struct cdp_queue *q);
 /* Enters the listed run that is the stream's first command, and counts the caller as running; NULL
@@ -512,15 +521,34 @@ struct grid_worker *sched_worker(void);
 void futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns); /* 0: for ever */
 void futex_wake(_Atomic uint32_t *word, int count);
 
+/* ---- orders on purpose (turns.c); called only while there is a schedule ---- */
+
+/* Runs work, whichever the schedule says, until the stream's count is reached or the time is up (0:
+ * no limit). */
+void turns_wait(struct device_stream *s, uint64_t count, uint64_t longest_ns);
+/* A call has enqueued a command, or has found that work in the stream is not done. No lock is held.
+ */
+void turns_enqueued(struct device_stream *s, uint64_t count);
+void turns_asked(struct device_stream *s);
+/* A thread in the middle of a piece of work lets others run; false: it is in none. */
+bool turns_release(void);
+void turns_regain(void);
+/* Pieces of work run so far, that which runs included. */
+uint64_t turns_pieces(void);
+/* The main function of workers. */
+void *turns_main(void *number);
+
 /* ---- waiting (wait.c) ---- */
 
 /* Blocks the host thread until the stream's count is reached, helping. `any`: help with any work.
  */
 void wait_count(struct device_stream *s, uint64_t count, bool any);
-/* Waits for what can run now: until nothing has been under way for `idle_ns`, as when the work waits
- * for this thread, and 150 ms at most. `spins`: it may wait for memory that others write, so that
- * what is under way may be in vain. */
+/* Waits for what can run now: until nothing has been under way for `idle_ns`, as when the work
+ * waits for this thread, and 150 ms at most. `spins`: it may wait for memory that others write, so
+ * that what is under way may be in vain. */
 void wait_moment(struct device_stream *s, uint64_t count, uint64_t idle_ns, bool spins);
+/* Once, when the schedule is known. */
+void commands_open(void);
 /* A call has enqueued work that accesses memory (device_set_eager). No lock is held. */
 void work_enqueued(struct device_stream *s, uint64_t count);
 /* The same in a way of its own, whatever the context's. */

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/env.h"
+#include "base/schedule.h"
 #include "device/internal.h"
 
 static struct {
@@ -23,13 +24,15 @@ static void open_locked(struct diag *d)
     int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
                                                             : (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (!env_int(ENV_WORKERS, 1, 4096, cores > 0 ? cores : 1, &workers, d) ||
-        !env_int(ENV_DEVICES, 1, MEM_MAX_DEVICES, 1, &count, d) || !mem_open((int)count, 0, d))
+        !env_int(ENV_DEVICES, 1, MEM_MAX_DEVICES, 1, &count, d) || !schedule_open(d) ||
+        !mem_open((int)count, 0, d))
         return;
     for (int i = 0; i < (int)count; i++)
         machine.devices[i].ordinal = i;
     machine.count = (int)count;
     grid_install_handlers();
     sched_open((uint32_t)workers);
+    commands_open();
     pthread_atfork(NULL, NULL, on_fork);
     machine.fine = true;
 }

@@ -26,6 +26,7 @@
 
 #include "base/clock.h"
 #include "base/own_threads.h"
+#include "base/schedule.h"
 #include "device/cdp.h"
 #include "device/internal.h"
 
@@ -139,7 +140,7 @@ static bool anything_left(void)
 
 /* ---- the ready queue ---- */
 
-static void ready_remove(struct device_stream *s)
+void sched_unready(struct device_stream *s)
 {
     if (s->ready_prev != NULL)
         s->ready_prev->ready_next = s->ready_next;
@@ -193,7 +194,7 @@ static bool take_back(struct device_stream *s, bool to_run)
     pthread_mutex_lock(&sched.lock);
     bool queued = atomic_load_explicit(&s->queued, memory_order_relaxed) && !sched_paused();
     if (queued) {
-        ready_remove(s);
+        sched_unready(s);
         if (to_run)
             atomic_fetch_add(&sched.running, 1);
     }
@@ -231,7 +232,7 @@ static void job_append(struct command *c)
     sched.jobs[level].tail = c;
 }
 
-static void job_drop(struct command *c)
+void sched_drop(struct command *c)
 {
     job_remove(c);
     c->listed = false;
@@ -253,7 +254,7 @@ void sched_unlist(struct command *c)
 {
     pthread_mutex_lock(&sched.lock);
     if (c->listed)
-        job_drop(c);
+        sched_drop(c);
     pthread_mutex_unlock(&sched.lock);
 }
 
@@ -264,7 +265,7 @@ static struct command *pick_job(uint32_t level)
     for (struct command *c = sched.jobs[level].head, *next; c != NULL; c = next) {
         next = c->job_next;
         if (grid_run_exhausted(&c->run)) {
-            job_drop(c);
+            sched_drop(c);
         } else if (grid_run_open(&c->run) && grid_run_enter(&c->run)) {
             job_remove(c);
             job_append(c);
@@ -289,8 +290,7 @@ void sched_give(struct cdp_queue *q)
     wake_taken(s);
 }
 
-/* The oldest queue given, or NULL. The lock is held. */
-static struct cdp_queue *take_given(void)
+struct cdp_queue *sched_take_given(void)
 {
     struct cdp_queue *q = sched.given.head;
     if (q == NULL)
@@ -350,14 +350,14 @@ static bool pick(struct seeker *k, struct device_stream **s, struct command **c,
         return false;
     }
     /* What kernels have launched comes before new work: it is what they wait for. */
-    *q = take_given();
+    *q = sched_take_given();
     for (uint32_t level = 0; level < PRIORITIES && *q == NULL && *s == NULL && *c == NULL;
          level++) {
         bool job_first = (k->turn & 2) != 0;
         if (job_first)
             *c = pick_job(level);
         if (*c == NULL && (*s = sched.ready[level].head) != NULL) {
-            ready_remove(*s);
+            sched_unready(*s);
             if (atomic_load_explicit(&(*s)->host_runs, memory_order_relaxed)) /* it came not */
                 atomic_store_explicit(&(*s)->host_runs, false, memory_order_relaxed);
         }
@@ -622,8 +622,9 @@ bool thread_start_once(atomic_bool *started, void *(*main)(void *), const char *
 
 static bool start_worker(void)
 {
-    uint32_t number = atomic_fetch_add(&sched.threads, 1) % sched.workers;
-    if (thread_start(worker_main, (void *)(uintptr_t)number, "weir-worker"))
+    uint32_t number = atomic_fetch_add(&sched.threads, 1) % sched.sharers;
+    if (thread_start(schedule_on() ? turns_main : worker_main, (void *)(uintptr_t)number,
+                     "weir-worker"))
         return true;
     atomic_fetch_sub(&sched.threads, 1);
     return false;
@@ -633,7 +634,7 @@ bool sched_ready(void) { return atomic_load(&sched.threads) > 0 || start_worker(
 
 static void start_workers(void)
 {
-    while (atomic_load(&sched.threads) < sched.workers)
+    while (atomic_load(&sched.threads) < sched.sharers)
         if (!start_worker())
             break; /* fewer then: one there is, and host threads that wait work, too */
 }
@@ -645,7 +646,8 @@ void sched_give_way(void)
     uint32_t stuck = atomic_fetch_add(&sched.stuck, 1) + 1;
     atomic_fetch_sub(&sched.running, 1);
     uint32_t threads = atomic_load(&sched.threads);
-    if (threads < sched.workers + stuck && threads < STUCK_MAX)
+    bool turn = schedule_on() && turns_release();
+    if (threads < sched.sharers + stuck && threads < STUCK_MAX)
         start_worker();
     else if (anything())
         sched_wake_one();
@@ -657,11 +659,14 @@ void sched_give_way(void)
         atomic_fetch_add(&sched.running, 1);
     }
     atomic_fetch_sub(&sched.stuck, 1);
+    if (turn)
+        turns_regain();
 }
 
 void sched_open(uint32_t workers)
 {
     sched.workers = workers;
+    sched.sharers = schedule_on() ? 1 : workers;
     mutex_init(&sched.lock);
     grid_parking_init(&sched.parking);
     cdp_open();
@@ -672,5 +677,5 @@ struct grid_worker *sched_worker(void)
 {
     static _Atomic uint32_t helpers;
     struct grid_worker *w = worker_of_thread();
-    return w != NULL ? w : grid_worker_self(atomic_fetch_add(&helpers, 1) % sched.workers);
+    return w != NULL ? w : grid_worker_self(atomic_fetch_add(&helpers, 1) % sched.sharers);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/schedule.h"
 #include "device/internal.h"
 
 enum {
@@ -465,6 +466,13 @@ bool stream_idle(struct device_stream *s)
     return done(s) && (s != s->ctx->legacy || blocking_done(s->ctx));
 }
 
+static enum device_error not_ready(struct device_stream *s)
+{
+    if (schedule_on() && !device_in_host_function())
+        turns_asked(s);
+    return DEVICE_NOT_READY;
+}
+
 static __attribute__((noinline)) enum device_error query_slowly(struct device_stream *s)
 {
     enum device_error status = device_context_trouble(s->ctx);
@@ -473,7 +481,7 @@ static __attribute__((noinline)) enum device_error query_slowly(struct device_st
         return status;
     if (observed())
         observed_sync_begin(&seen, s); /* before the look */
-    status = stream_idle(s) ? DEVICE_OK : DEVICE_NOT_READY;
+    status = stream_idle(s) ? DEVICE_OK : not_ready(s);
     if (status == DEVICE_OK && observed())
         observed_host_end(&seen, OBSERVE_STREAM_QUERY, s);
     free(seen.work);
@@ -484,7 +492,7 @@ enum device_error device_stream_query(struct device_stream *s)
 {
     if (WEIR_UNLIKELY(slow_path(SLOW_PATH_FAULT | SLOW_PATH_FORKED | SLOW_PATH_OBSERVED) != 0))
         return query_slowly(s);
-    return stream_idle(s) ? DEVICE_OK : DEVICE_NOT_READY;
+    return stream_idle(s) ? DEVICE_OK : not_ready(s);
 }
 
 /* The legacy stream's synchronization includes the blocking streams. */

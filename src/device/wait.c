@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include "base/clock.h"
+#include "base/schedule.h"
 #include "device/internal.h"
 
 static const uint64_t LOOK_NS = 20000; /* before sleeping */
@@ -89,6 +90,10 @@ void wait_count(struct device_stream *s, uint64_t count, bool any)
 void wait_moment(struct device_stream *s, uint64_t count, uint64_t idle_ns, bool spins)
 {
     static const uint64_t LONGEST_NS = 150000000;
+    if (schedule_on()) {
+        turns_wait(s, count, LONGEST_NS);
+        return;
+    }
     struct grid_worker *w = sched_worker();
     uint64_t begun = 0, advanced = 0;
     if (atomic_load(&s->held_at) == stream_completed(s) + 1)
@@ -113,6 +118,10 @@ void wait_moment(struct device_stream *s, uint64_t count, uint64_t idle_ns, bool
 
 void wait_count_by(struct device_stream *s, uint64_t count, bool any, enum device_wait mode)
 {
+    if (schedule_on()) {
+        turns_wait(s, count, 0);
+        return;
+    }
     struct grid_worker *w = sched_worker();
     struct seeker k = {0};
     atomic_store_explicit(&s->host_runs, true, memory_order_relaxed);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/schedule.h"
 #include "exec/run.h"
 
 /* The same for grids that were timed together: each is thought to have taken its share. */
@@ -118,9 +119,9 @@ static inline bool is_clean(const struct grid_run *run, const struct outcome *o,
 }
 
 /* Runs the blocks of the grid that the run is prepared for. The context of the last one stays in
- * w->current. False: there is no memory for it. */
+ * w->current. False: there is no memory for it. `single`: each by a call of its own. */
 static inline __attribute__((always_inline)) bool
-run_blocks(struct grid_run *run, struct grid_worker *w, struct outcome *o)
+run_blocks(struct grid_run *run, struct grid_worker *w, struct outcome *o, bool single)
 {
     struct rest *rest = w->rest;
     rest->next = 0;
@@ -142,7 +143,7 @@ run_blocks(struct grid_run *run, struct grid_worker *w, struct outcome *o)
         else
             set_next_block(run, &b->jit);
         block_begin_alone(run, &b->jit);
-        rest->next += row_run(run, w, rest->end - rest->next, o) - 1;
+        rest->next += row_run(run, w, single ? 0 : rest->end - rest->next, o) - 1;
         run_launched(w);
     }
     return true;
@@ -172,7 +173,7 @@ static void batch_armed(struct batch *s, struct grid_worker *w)
             w->current = NULL;
             batch_prepare(s->run, q, w);
         }
-        if (!run_blocks(s->run, w, &s->o)) {
+        if (!run_blocks(s->run, w, &s->o, false)) {
             block_fail(w);
             s->o.trouble = true;
             return;
@@ -284,7 +285,7 @@ static void several_armed(struct several *s, struct grid_worker *w)
         s->open = true;
         if (w->current != NULL)
             take_context(run, w);
-        if (!run_blocks(run, w, &s->o)) {
+        if (!run_blocks(run, w, &s->o, schedule_on())) {
             block_fail(w);
             s->o.trouble = true;
             return;

@@ -201,6 +201,7 @@ struct grid_run {
     struct cdp_child *_Atomic tails; /* tail launches so far, the latest first */
     void *_Atomic handles;           /* the device layer's: streams and events made by it */
     struct touch_set *_Atomic touched; /* which bytes it reads and writes (touch.h) */
+    uint64_t order; /* grid_run_ordered: what stands for the run (base/schedule.h) */
     _Alignas(64) _Atomic uint64_t next;    /* first block not handed out; may pass total */
     _Alignas(64) _Atomic uint64_t pending; /* blocks that have not ended + threads inside */
     _Atomic uint64_t parked;               /* blocks suspended now */
@@ -265,6 +266,9 @@ enum grid_progress {
 /* Runs blocks until none can be handed out or CLOCK_MONOTONIC passes `until` (ns), and leaves the
  * run: unless it is complete, it may be gone afterwards. */
 enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, uint64_t until);
+
+/* The same for `blocks` of them at most, one at a time, in the order of the schedule. */
+enum grid_progress grid_run_ordered(struct grid_run *run, struct grid_worker *w, uint64_t blocks);
 
 /* Resumes the oldest parked block. False when there is none. *progress: whether it got anywhere (it
  * ended, or waits at another point, or took its time); *complete: the run that is complete now, or

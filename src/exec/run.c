@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "base/clock.h"
+#include "base/schedule.h"
 #include "exec/run.h"
 
 enum { CHUNK_NS = 20000 /* how long one handed-out run of blocks should take */ };
@@ -14,7 +15,7 @@ static _Atomic uint64_t gridids;
 uint64_t run_next_gridid(void)
 {
     enum { LOT = 256 };
-    struct grid_worker *w = worker_of_thread();
+    struct grid_worker *w = schedule_on() ? NULL : worker_of_thread();
     if (w == NULL)
         return atomic_fetch_add_explicit(&gridids, 1, memory_order_relaxed) + 1;
     if (w->gridid == w->gridid_limit) {
@@ -243,6 +244,28 @@ enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, 
         begin = end;
         if (end >= until)
             break;
+    }
+    mem_view_leave(before);
+    fp_leave(w, fp);
+    bool more = !grid_run_exhausted(run);
+    return run_finish(run, ended + 1) ? GRID_COMPLETE : more ? GRID_MORE : GRID_HANDED;
+}
+
+enum grid_progress grid_run_ordered(struct grid_run *run, struct grid_worker *w, uint64_t blocks)
+{
+    unsigned fp = fp_enter(w);
+    struct mem_view before = see(run);
+    uint64_t ended = 0;
+    w->env = run->env;
+    for (; blocks > 0 && grid_run_open(run); blocks--) {
+        if (grid_faulted(run->env) != GRID_FAULT_NONE) {
+            ended += run_abandon(run);
+            break;
+        }
+        uint64_t n = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed);
+        struct outcome o = {0};
+        run_chunk(run, w, schedule_block(run->order, n, run->total), 1, &o);
+        ended += 1 - o.parked + (o.trouble ? run_abandon(run) : 0);
     }
     mem_view_leave(before);
     fp_leave(w, fp);

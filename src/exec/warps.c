@@ -10,6 +10,7 @@
  * (`stuck`). If that does not help, either, the block can never go on. */
 #include <stdlib.h>
 
+#include "base/schedule.h"
 #include "exec/lane_barriers.h"
 
 enum {
@@ -46,10 +47,17 @@ static bool run_warp(struct grid_block *b, uint32_t warp, jit_function kernel)
     return state == FIBER_SPINS;
 }
 
+/* Does the schedule want the last warp first? */
+static bool runs_backwards(const char *kernel)
+{
+    return schedule_which(SCHEDULE_WARPS, schedule_name(kernel), 2) != 0;
+}
+
 uint32_t weir_rt_warps(struct jit_block *j, jit_function kernel)
 {
     struct grid_block *b = j->grid;
     const int32_t budget = j->budget;
+    bool backwards = schedule_on() && runs_backwards(b->run->launch.kernel->name);
     if (j->state == 0) {
         begin(b);
         j->state = 1;
@@ -57,7 +65,8 @@ uint32_t weir_rt_warps(struct jit_block *j, jit_function kernel)
     for (;;) {
         uint64_t events = b->events;
         bool spins = false, lives = false;
-        for (uint32_t w = 0; w < j->nwarps; w++) {
+        for (uint32_t turn = 0; turn < j->nwarps; turn++) {
+            uint32_t w = backwards ? j->nwarps - 1 - turn : turn;
             if (j->pc[w] == (uint32_t)JIT_PC_EXITED)
                 continue;
             lives = true;

@@ -2,6 +2,7 @@
  * chunks, then memory that has to be waited for. All shards of the pool are locked throughout. */
 #include <stdlib.h>
 
+#include "base/schedule.h"
 #include "pool/internal.h"
 
 /* Requests smaller than this get their stream a chunk to cut from. */
@@ -40,6 +41,13 @@ static void find_proven(struct pool_shard *from, struct search *q)
         q->timestamps = pool_order.proven(from->stream);
 }
 
+/* A schedule: what may be reused, but need not be. */
+static bool refused(const struct pool_shard *s, const struct pool_shard *from)
+{
+    uint64_t streams = schedule_mix(pool_order.id(s->stream), pool_order.id(from->stream));
+    return schedule_which(SCHEDULE_REUSE, streams, 2) != 0;
+}
+
 /* Which blocks of a shard the rule lets this one use. False: none. */
 static bool search_by(struct pool *p, struct pool_shard *s, struct pool_shard *from,
                       enum pool_rule rule, struct search *q)
@@ -52,7 +60,7 @@ static bool search_by(struct pool *p, struct pool_shard *s, struct pool_shard *f
         return pool_get_switch(p, POOL_FOLLOW_EVENTS);
     case POOL_RULE_OPPORTUNISTIC:
         q->count = pool_order.completed(from->stream);
-        return pool_get_switch(p, POOL_OPPORTUNISTIC);
+        return pool_get_switch(p, POOL_OPPORTUNISTIC) && !(schedule_on() && refused(s, from));
     case POOL_RULE_INTERNAL: q->count = UINT64_MAX; return pool_get_switch(p, POOL_INTERNAL);
     default: return false;
     }

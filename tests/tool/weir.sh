@@ -57,6 +57,8 @@ check 2 "whole number from 1" "$weir" run --workers=many true
 check 2 "needs a number" "$weir" run --workers
 check 2 'must be "memory", "races=streams", ' "$weir" run --check=everything true
 check 0 "" "$weir" run --check=races=streams --report="$work/report" --error-exitcode 3 true
+check 2 "--schedules needs a number" "$weir" run --schedules=some true
+check 2 "--schedules needs a number" "$weir" run --schedules=0 true
 check 2 "from 0 to 255" "$weir" run --error-exitcode 999 true
 check 2 "needs a file" "$weir" run --report
 check 0 "" "$weir" run --check=memory true
@@ -65,6 +67,10 @@ if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
     check 1 'WEIR_JIT=quick: must be "baseline", "optimizing" or "both"' env WEIR_JIT=quick "$weir" info
     check 0 "WEIR_WORKER is no setting: is WEIR_WORKERS meant?" env WEIR_WORKER=2 "$weir" info
     check 1 "WEIR_JIT=fast: must be" env WEIR_JIT=fast "$weir" info
+    check 1 'WEIR_SCHEDULE=fixd: must be a whole number, the seed, or "fixed"' env WEIR_SCHEDULE=fixd "$weir" info
+    check 0 "WEIR_SCHEDUL is no setting: is WEIR_SCHEDULE meant?" env WEIR_SCHEDUL=2 "$weir" info
+    check 3 "0 of 2 orders differ" "$weir" run --schedules=2 sh -c "exit 3"
+    check 127 "" "$weir" run --schedules=2 /nonexistent/program
     check 1 "WEIR_FAULTS=no: must be" env WEIR_FAULTS=no "$weir" info
     check 1 "WEIR_KEYS=none: must be" env WEIR_KEYS=none "$weir" info
     check 0 "7 workers" "$weir" run --workers 7 sh -c 'echo $WEIR_WORKERS workers'

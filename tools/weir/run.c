@@ -1,5 +1,6 @@
 /* weir run: starts a program on Weir's libraries. */
 #include "base/env.h"
+#include "schedules.h"
 #include "timeline/timeline.h"
 #include "weir.h"
 
@@ -43,13 +44,14 @@ static const char help[] =
     "  --error-exitcode N\n"
     "                  the exit status when a check found something; else it is the program's\n"
     "                  (as WEIR_ERROR_EXITCODE=N)\n"
+    "  --schedules=N   runs the program in N orders of work that CUDA allows, and tells in which "
+    "its\n"
+    "                  output or its exit status differ from those in the fixed order\n"
+    "                  (WEIR_SCHEDULE=SEED runs it in one of them, WEIR_SCHEDULE=fixed in that)\n"
     "  --trace-pools=FILE\n"
     "                  writes what memory pools do to a file that chrome://tracing and Perfetto\n"
     "                  open (as WEIR_POOLS_TRACE=FILE)\n"
     "  --              what follows is the program, whatever its name begins with\n";
-
-/* What a shell gives for a program that is not there, or cannot be run. */
-enum { EXIT_NOT_FOUND = 127, EXIT_NOT_RUNNABLE = 126 };
 
 /* Puts our directory in front of the loader's search path. */
 static int prepend_library_path(void)
@@ -118,6 +120,17 @@ static int set_exit_code(const char *value)
     return EXIT_OK;
 }
 
+static int set_schedules(const char *value, uint64_t *count)
+{
+    char *end;
+    errno = 0;
+    long long n = value != NULL ? strtoll(value, &end, 10) : 0;
+    if (value == NULL || errno != 0 || *end != '\0' || n < 1 || n > 1000000)
+        return weir_misused("run", "--schedules needs a number from 1 to 1000000");
+    *count = (uint64_t)n;
+    return EXIT_OK;
+}
+
 /* A file for findings, which all processes of this run share, or of suppressions. */
 static int set_file(const char *option, const char *value, enum env_variable variable, bool fresh)
 {
@@ -162,6 +175,7 @@ int weir_run(int argc, char **argv)
     if (weir_help(argc, argv, help))
         return EXIT_OK;
     int i = 0;
+    uint64_t schedules = 0;
     while (i < argc && argv[i][0] == '-') {
         char *value;
         if (strcmp(argv[i], "--") == 0) {
@@ -170,6 +184,10 @@ int weir_run(int argc, char **argv)
         }
         if (weir_option(argc, argv, &i, "--workers", &value)) {
             int status = set_workers(value);
+            if (status != EXIT_OK)
+                return status;
+        } else if (weir_option(argc, argv, &i, "--schedules", &value)) {
+            int status = set_schedules(value, &schedules);
             if (status != EXIT_OK)
                 return status;
         } else if (weir_option(argc, argv, &i, "--check", &value)) {
@@ -214,6 +232,8 @@ int weir_run(int argc, char **argv)
         return status;
     set_nvtx();
     prepend_path();
+    if (schedules != 0)
+        return weir_run_schedules(schedules, argv + i);
     execvp(argv[i], argv + i);
     int reason = errno;
     weir_failed("run", "cannot run %s: %s", argv[i], strerror(reason));

@@ -624,9 +624,11 @@ static int32_t find_order(const struct cfg *c, int32_t *order, int32_t *position
                  of = l->loops[of].parent)
                 graph_edge(&walk, l->loops[of].head, walk_target(c, b, to));
         }
+    /* Of the successors, the last one that the walk goes to comes first in the order. */
+    bool turned = (c->k->opt->order & JIT_ORDER_LANES) != 0;
     for (int32_t b = 0; b < c->n; b++)
-        for (int s = 0; s < c->blocks[b].nsucc; s++)
-            add_walk(c, &walk, b, c->blocks[b].succ[s]);
+        for (int s = 0, n = c->blocks[b].nsucc; s < n; s++)
+            add_walk(c, &walk, b, c->blocks[b].succ[turned ? n - 1 - s : s]);
     graph_close(&walk);
     int32_t count = graph_reverse_postorder(&walk, 0, order, position);
     graph_free(&walk);

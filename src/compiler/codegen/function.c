@@ -193,6 +193,15 @@ static void next_region(struct codegen *cg, LLVMBasicBlockRef *regions)
     LLVMBuildRet(b, c32(cg, JIT_DONE));
 }
 
+/* The warp that runs at a turn of a region's loop. */
+static LLVMValueRef warp_of_turn(struct codegen *cg, LLVMValueRef turn)
+{
+    if ((cg->k->opt->order & JIT_ORDER_WARPS) == 0 || cg->k->nwarps == 1)
+        return turn;
+    LLVMValueRef last = LLVMBuildSub(cg->alu.b, cg->block.nwarps, c32(cg, 1), "");
+    return LLVMBuildSub(cg->alu.b, last, turn, "w");
+}
+
 static bool emit_region(struct codegen *cg, int32_t r, LLVMBasicBlockRef *regions)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -215,8 +224,9 @@ static bool emit_region(struct codegen *cg, int32_t r, LLVMBasicBlockRef *region
     LLVMValueRef here = LLVMBuildOr(b, phase, c32(cg, (uint64_t)r * 2), "");
     LLVMBuildBr(b, head);
     LLVMPositionBuilderAtEnd(b, head);
-    cg->w = LLVMBuildPhi(b, cg->i32, "w");
-    LLVMAddIncoming(cg->w, (LLVMValueRef[]){c32(cg, 0)}, (LLVMBasicBlockRef[]){before}, 1);
+    LLVMValueRef turn = LLVMBuildPhi(b, cg->i32, "turn");
+    LLVMAddIncoming(turn, (LLVMValueRef[]){c32(cg, 0)}, (LLVMBasicBlockRef[]){before}, 1);
+    cg->w = warp_of_turn(cg, turn);
     LLVMValueRef off =
         LLVMBuildMul(b, LLVMBuildZExt(b, cg->w, cg->i64, ""), c64(cg, cg->frame->bytes), "");
     cg->frame_w = byte_offset(cg, cg->block.frames, off);
@@ -243,8 +253,8 @@ static bool emit_region(struct codegen *cg, int32_t r, LLVMBasicBlockRef *region
         LLVMBuildStore(b, c32(cg, 0), cg->regions->next_slot);
     LLVMBuildBr(b, step);
     LLVMPositionBuilderAtEnd(b, step);
-    LLVMValueRef next = LLVMBuildAdd(b, cg->w, c32(cg, 1), "");
-    LLVMAddIncoming(cg->w, &next, &step, 1);
+    LLVMValueRef next = LLVMBuildAdd(b, turn, c32(cg, 1), "");
+    LLVMAddIncoming(turn, &next, &step, 1);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, cg->block.nwarps, ""), head, over);
     LLVMPositionBuilderAtEnd(b, over);
     if (many) {
@@ -311,8 +321,9 @@ static bool emit_merged_region(struct codegen *cg, LLVMBasicBlockRef at)
     LLVMValueRef phase = LLVMBuildLoad2(b, cg->i32, cg->regions->phase_slot, "");
     LLVMBuildBr(b, head);
     LLVMPositionBuilderAtEnd(b, head);
-    cg->w = LLVMBuildPhi(b, cg->i32, "w");
-    LLVMAddIncoming(cg->w, (LLVMValueRef[]){c32(cg, 0)}, &at, 1);
+    LLVMValueRef turn = LLVMBuildPhi(b, cg->i32, "turn");
+    LLVMAddIncoming(turn, (LLVMValueRef[]){c32(cg, 0)}, &at, 1);
+    cg->w = warp_of_turn(cg, turn);
     LLVMValueRef off = LLVMBuildZExt(b, cg->w, cg->i64, "");
     cg->frame_w =
         byte_offset(cg, cg->block.frames, LLVMBuildMul(b, off, c64(cg, cg->frame->bytes), ""));
@@ -342,8 +353,8 @@ static bool emit_merged_region(struct codegen *cg, LLVMBasicBlockRef at)
     store_pc(cg, c32(cg, (uint64_t)PC_EXITED));
     LLVMBuildBr(b, step);
     LLVMPositionBuilderAtEnd(b, step);
-    LLVMValueRef next = LLVMBuildAdd(b, cg->w, c32(cg, 1), "");
-    LLVMAddIncoming(cg->w, &next, &step, 1);
+    LLVMValueRef next = LLVMBuildAdd(b, turn, c32(cg, 1), "");
+    LLVMAddIncoming(turn, &next, &step, 1);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, cg->block.nwarps, ""), head, over);
     LLVMPositionBuilderAtEnd(b, over);
     osr_dispatch(cg);

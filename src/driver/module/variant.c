@@ -28,6 +28,7 @@
 
 #include "base/clock.h"
 #include "base/env.h"
+#include "base/schedule.h"
 #include "driver/error/races.h"
 #include "driver/objects.h"
 #include "loader/loader.h"
@@ -107,6 +108,16 @@ static enum jit_checks checks(void)
                                 : JIT_CHECKS_NONE;
 }
 
+/* The order of warps and lanes that the schedule wants of the kernel: enum jit_order. */
+static uint32_t order(CUfunction f)
+{
+    if (!schedule_on())
+        return 0;
+    uint64_t name = schedule_name(f->func->name);
+    return (schedule_which(SCHEDULE_WARPS, name, 2) != 0 ? JIT_ORDER_WARPS : 0) |
+           (schedule_which(SCHEDULE_LANES, name, 2) != 0 ? JIT_ORDER_LANES : 0);
+}
+
 static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint32_t grid[3],
                                 struct variant **out)
 {
@@ -115,7 +126,8 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
                               .grid_small = grid_is_small(grid, ntid),
                               .tier = first_tier(f, grid, &follow),
                               .checked = checks(),
-                              .lineinfo = 1};
+                              .lineinfo = 1,
+                              .order = order(f)};
     struct diag d = {0};
     uint64_t begun = observed() ? clock_ns() : 0;
     struct jit_code *code = jit_get(f->func, &opt, &f->module->resolver, &d);
