@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-enum { JIT_ABI_VERSION = 9, JIT_WARP = 32 };
+enum { JIT_ABI_VERSION = 10, JIT_WARP = 32 };
 
 struct jit_block {
     const uint8_t *params; /* kernel parameters at their PTX offsets */
@@ -195,6 +195,40 @@ enum jit_element {
     JIT_F64,
 };
 
+/* cp.async.bulk.tensor and cp.reduce.async.bulk.tensor: one copy for each lane, between shared
+ * memory and the tensor of a map (abi/tensor_map.h). void weir_rt_tensor_copy(struct jit_block
+ * *block, uint32_t op, uint32_t mask, const uint64_t (*rows)[32]); op: dimensions, and the bits
+ * below; enum jit_reduce + 1 from bit 8 on, 0: a plain copy. */
+enum jit_tensor_row {
+    JIT_TENSOR_SHARED,      /* generic address */
+    JIT_TENSOR_MAP,         /* likewise */
+    JIT_TENSOR_BARRIER,     /* likewise; loads tell it of their bytes */
+    JIT_TENSOR_CTAS,        /* JIT_TENSOR_MANY: blocks of the cluster that get the copy */
+    JIT_TENSOR_COORDINATES, /* three rows of two coordinates each, the first one below */
+    JIT_TENSOR_OFFSETS = JIT_TENSOR_COORDINATES + 3, /* im2col: three of 16 bits */
+    JIT_TENSOR_ROWS,
+};
+enum { JIT_TENSOR_DIMS = 7, JIT_TENSOR_STORES = 8, JIT_TENSOR_IM2COL = 16, JIT_TENSOR_MANY = 32 };
+
+/* tensormap.replace: changes a field of the maps at generic addresses; op: the field, and which one
+ * of them from bit 8 on. tensormap.cp_fenceproxy: copies a map from `value`.
+ * void weir_rt_tensor_replace(struct jit_block *block, uint32_t op, uint32_t mask,
+ *                             const uint64_t address[32], const uint64_t value[32]); */
+enum jit_tensor_field {
+    JIT_TENSOR_ADDRESS,
+    JIT_TENSOR_RANK,
+    JIT_TENSOR_BOX,
+    JIT_TENSOR_SIZE,
+    JIT_TENSOR_STRIDE,
+    JIT_TENSOR_STEP,
+    JIT_TENSOR_TYPE,
+    JIT_TENSOR_INTERLEAVE,
+    JIT_TENSOR_SWIZZLE,
+    JIT_TENSOR_ATOMICITY,
+    JIT_TENSOR_FILL,
+    JIT_TENSOR_COPY,
+};
+
 /* Clusters: the lanes of `mask` arrive at the cluster's barrier, `live` are those of the warp that
  * have not ended; may the warp continue after its wait?
  * uint32_t weir_rt_cluster_arrive(struct jit_block *block, uint32_t mask, uint32_t live);
@@ -215,8 +249,10 @@ enum jit_cluster_map {
  *                    uint32_t what); */
 #define JIT_CHECK_WRITES 0x80000000u
 #define JIT_CHECK_WARP   0x40000000u /* the warp's access: addresses are lines of it, not lanes' */
-#define JIT_CHECK_ATOMIC 0x10000000u /* an atomic, volatile or relaxed access, or a stronger one */
-#define JIT_CHECK_BYTES 0x0fffffffu /* of each lane */
+#define JIT_CHECK_ATOMIC                                                                           \
+    0x10000000u                      /* an atomic, volatile or relaxed access, or a stronger one   \
+                                      */
+#define JIT_CHECK_BYTES  0x0fffffffu /* of each lane */
 #define JIT_CHECK_OTHERS 0x20000000u /* asks only whether it is another device's memory */
 
 /* Code whose accesses are recorded: the same arguments, for accesses that are to be remembered.

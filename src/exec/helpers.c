@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "exec/check.h"
-#include "exec/touch.h"
 #include "exec/internal.h"
+#include "exec/touch.h"
 
 static struct grid_block *block_of(struct jit_block *j) { return j->grid; }
 
@@ -236,6 +236,8 @@ static const struct {
     {"barrier_votes", (void *)weir_rt_barrier_votes},
     {"mbarrier", (void *)weir_rt_mbarrier},
     {"bulk", (void *)weir_rt_bulk},
+    {"tensor_copy", (void *)weir_rt_tensor_copy},
+    {"tensor_replace", (void *)weir_rt_tensor_replace},
     {"cluster_arrive", (void *)weir_rt_cluster_arrive},
     {"cluster_wait", (void *)weir_rt_cluster_wait},
     {"cluster_map", (void *)weir_rt_cluster_map},

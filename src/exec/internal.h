@@ -303,6 +303,10 @@ void weir_rt_mbarrier(struct jit_block *j, uint32_t op, uint32_t mask,
 void weir_rt_bulk(struct jit_block *j, uint32_t op, uint32_t mask, const uint64_t to[JIT_WARP],
                   const uint64_t from[JIT_WARP], const uint64_t bytes[JIT_WARP],
                   const uint64_t *barrier, const uint64_t *ctas);
+void weir_rt_tensor_copy(struct jit_block *j, uint32_t op, uint32_t mask,
+                         const uint64_t (*rows)[JIT_WARP]);
+void weir_rt_tensor_replace(struct jit_block *j, uint32_t op, uint32_t mask,
+                            const uint64_t address[JIT_WARP], const uint64_t value[JIT_WARP]);
 uint32_t weir_rt_cluster_arrive(struct jit_block *j, uint32_t mask, uint32_t live);
 uint32_t weir_rt_cluster_wait(struct jit_block *j, uint32_t live);
 void weir_rt_cluster_map(struct jit_block *j, uint32_t op, uint32_t mask,

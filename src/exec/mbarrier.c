@@ -8,8 +8,8 @@
  * program's: an access may fault, so nothing is held. */
 #include <string.h>
 
+#include "exec/bulk.h"
 #include "exec/check.h"
-#include "exec/internal.h"
 
 /* An object's fields. */
 enum { COUNT_BITS = 20, EXPECTED_AT = 20, BYTES_AT = 40, BYTES_BITS = 21, PHASE_AT = 61 };
@@ -35,8 +35,7 @@ static uint64_t pack(struct object o)
            ((uint64_t)(int64_t)o.bytes & bytes) << BYTES_AT | (uint64_t)(o.phase & 7) << PHASE_AT;
 }
 
-/* Faults when the address is not a multiple of `bytes`. */
-static void check_aligned(struct jit_block *j, uint64_t address, uint64_t bytes, uint32_t lane)
+void bulk_check_aligned(struct jit_block *j, uint64_t address, uint64_t bytes, uint32_t lane)
 {
     struct grid_block *b = j->grid;
     if (address % bytes != 0)
@@ -89,11 +88,16 @@ void weir_rt_mbarrier(struct jit_block *j, uint32_t op, uint32_t mask,
     bool waits = op == JIT_MBARRIER_TEST || op == JIT_MBARRIER_TEST_PARITY;
     for (uint32_t left = mask; left != 0; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
-        check_aligned(j, address[lane], 8, lane);
+        bulk_check_aligned(j, address[lane], 8, lane);
         out[lane] = act(j->grid, address[lane], op, arg[lane]);
         if (waits && out[lane] == 0 && j->budget > 1)
             j->budget = 1; /* whoever is to arrive should run now */
     }
+}
+
+void bulk_complete(struct jit_block *j, uint64_t barrier, uint64_t bytes)
+{
+    act(j->grid, barrier, JIT_MBARRIER_COMPLETE_TX, bytes);
 }
 
 /* ---- bulk copies ---- */
@@ -203,7 +207,7 @@ REDUCE_FLOAT(reduce_float, uint32_t)
 REDUCE_FLOAT(reduce_double, uint64_t)
 #undef REDUCE_FLOAT
 
-static void reduce(uint32_t op, uint32_t type, uint64_t to, uint64_t from, uint64_t bytes)
+void bulk_reduce(uint32_t op, uint32_t type, uint64_t to, uint64_t from, uint64_t bytes)
 {
     static const uint8_t sizes[] = {[JIT_U32] = 4, [JIT_S32] = 4,  [JIT_U64] = 8, [JIT_S64] = 8,
                                     [JIT_F16] = 2, [JIT_BF16] = 2, [JIT_F32] = 4, [JIT_F64] = 8};
@@ -228,7 +232,7 @@ static void move(uint32_t op, uint64_t to, uint64_t from, uint64_t bytes)
     if (op == 0)
         memmove((void *)to, (const void *)from, bytes);
     else
-        reduce((op & 0xff) - 1, op >> 8, to, from, bytes);
+        bulk_reduce((op & 0xff) - 1, op >> 8, to, from, bytes);
 }
 
 void weir_rt_bulk(struct jit_block *j, uint32_t op, uint32_t mask, const uint64_t to[JIT_WARP],
@@ -237,21 +241,20 @@ void weir_rt_bulk(struct jit_block *j, uint32_t op, uint32_t mask, const uint64_
 {
     for (uint32_t left = mask; left != 0; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
-        check_aligned(j, to[lane] | from[lane] | bytes[lane], 16, lane);
+        bulk_check_aligned(j, to[lane] | from[lane] | bytes[lane], 16, lane);
         check_others(j, (uint32_t)1 << lane, to[lane], __builtin_return_address(0));
         check_others(j, (uint32_t)1 << lane, from[lane], __builtin_return_address(0));
         if (ctas == NULL) {
             move(op, to[lane], from[lane], bytes[lane]);
             if (barrier != NULL)
-                act(j->grid, barrier[lane], JIT_MBARRIER_COMPLETE_TX, bytes[lane]);
+                bulk_complete(j, barrier[lane], bytes[lane]);
             continue;
         }
         for (uint32_t rank = 0; rank < j->cluster_size; rank++) {
             if ((ctas[lane] >> rank & 1) == 0)
                 continue;
             move(op, cluster_map(j, to[lane], rank), from[lane], bytes[lane]);
-            act(j->grid, cluster_map(j, barrier[lane], rank), JIT_MBARRIER_COMPLETE_TX,
-                bytes[lane]);
+            bulk_complete(j, cluster_map(j, barrier[lane], rank), bytes[lane]);
         }
     }
 }

@@ -39,6 +39,7 @@ static const struct {
     {"ST", "global|shared|shared::cluster|local|param"},
     {"ASPACE", "global|shared|shared::cluster"},
     {"DIM", "1d|2d|3d|4d|5d"},
+    {"IMAGES", "3d|4d|5d"},
     {"GEOM", "1d|2d|3d|a1d|a2d|cube|acube|2dms|a2dms"},
     {"SGEOM", "1d|2d|3d|a1d|a2d"},
     {"MMA", "m8n8k4|m8n8k16|m8n8k32|m8n8k128|m16n8k4|m16n8k8|m16n8k16|m16n8k32|m16n8k64|m16n8k128|"

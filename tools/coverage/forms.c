@@ -173,6 +173,10 @@ static bool forms_operand(struct strbuf *out, const struct form *f, int q, int *
     case 'K': forms_list(out, bits / 2, 2, number); return true;
     case 'g':
     case 'G': {
+        if (f->form->op == PTX_OP_cp) { /* im2col: an offset for each axis of an image */
+            forms_list(out, bits, forms_coordinates(f) - 2, number);
+            return true;
+        }
         bool f64 = f->form->ntypes > 0 && forms_chosen(f, DIM_TYPE, 0) == PTX_F64;
         forms_list(out, type != PTX_NONE ? bits : f64 ? 64 : 32, f->list, number);
         return true;
@@ -189,7 +193,13 @@ static bool forms_operand(struct strbuf *out, const struct form *f, int q, int *
         return true;
     }
     case 'h': sb_printf(out, "[%%q1]"); return true;
-    case 'i': sb_printf(out, f->form->op == PTX_OP_cp ? "16" : "1"); return true;
+    case 'i':
+        sb_printf(out, "%s",
+                  f->form->op == PTX_OP_cp          ? "16"
+                  : has_mod(f, PTX_M_cp_fenceproxy) ? "128"
+                  : f->form->op == PTX_OP_tensormap ? "0"
+                                                    : "1");
+        return true;
     case 'l': sb_printf(out, "L0"); return true;
     case 'L': sb_printf(out, "T0"); return true;
     case 'o': { /* what tex.level and tex.grad need; nothing else here takes more */

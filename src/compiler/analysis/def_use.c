@@ -28,7 +28,8 @@ int jit_ndst(const struct ptx_instr *i)
     case PTX_OP_applypriority:
     case PTX_OP_griddepcontrol:
     case PTX_OP_stmatrix:
-    case PTX_OP_cp: return 0;
+    case PTX_OP_cp:
+    case PTX_OP_tensormap: return 0;
     case PTX_OP_mbarrier:
         return ptx_has(i, PTX_M_arrive) || ptx_has(i, PTX_M_arrive_drop) ||
                ptx_has(i, PTX_M_test_wait) || ptx_has(i, PTX_M_try_wait) ||

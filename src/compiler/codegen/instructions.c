@@ -570,6 +570,7 @@ static const struct {
     [PTX_OP_atom] = {emit_atomic, always},
     [PTX_OP_red] = {emit_atomic, always},
     [PTX_OP_cp] = {emit_copy, async_copy_supported},
+    [PTX_OP_tensormap] = {emit_tensormap, tensormap_supported},
     [PTX_OP_membar] = {emit_fence, always},
     [PTX_OP_fence] = {emit_fence, always},
 

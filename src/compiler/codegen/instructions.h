@@ -40,7 +40,7 @@ bool emit_call(struct codegen *cg, const struct ptx_instr *i);
 LLVMValueRef call_helper(struct codegen *cg, const char *name, LLVMTypeRef result,
                          LLVMValueRef *args, unsigned n);
 /* Rows of 32 numbers of 64 bits that helpers are given and give back. */
-enum { HELPER_ROWS = 6 };
+enum { HELPER_ROWS = 9 };
 LLVMValueRef helper_rows(struct codegen *cg, unsigned first);
 void helper_row_store(struct codegen *cg, unsigned row, LLVMValueRef v32i64);
 LLVMValueRef helper_row_load(struct codegen *cg, unsigned row);

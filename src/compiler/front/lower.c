@@ -3,6 +3,8 @@
  * loop, which gets its polls like any loop that waits for others; stores that tell a barrier object
  * of their bytes are a store and the telling; alloca moves a stack pointer that is a register. On
  * fibers (exec/warps.c) a barrier of the block is an arrival and a wait, which is a loop, too. */
+#include <string.h>
+
 #include "abi/texture_instr.h"
 #include "compiler/front/flatten.h"
 
@@ -147,6 +149,21 @@ static void lower_telling(struct jkernel *k)
     tell->operands[1] = (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1, .imm = bytes};
 }
 
+/* [map, {coordinates}]: where the map is named, the register gets its generic address. */
+static void lower_map(struct jkernel *k, const struct ptx_instr *at, struct ptx_operand *o)
+{
+    struct ptx_operand *map = &o->items[0];
+    if (map->kind != PTX_OPR_SYM || map->var == NULL)
+        return;
+    struct ptx_operand m = *map;
+    m.kind = PTX_OPR_MEM;
+    lower_generic(k, at, &m, map->var->space);
+    struct ptx_operand *items = arena_alloc(&k->arena, (size_t)o->nitems * sizeof *items);
+    memcpy(items, o->items, (size_t)o->nitems * sizeof *items);
+    items[0] = flat_reg_operand(m.reg);
+    o->items = items;
+}
+
 /* All memory operands become generic: the first of the space that is written first and so on; what
  * is after those (a barrier object) lies in the cluster's shared memory. */
 static void lower_addresses(struct jkernel *k)
@@ -154,6 +171,10 @@ static void lower_addresses(struct jkernel *k)
     struct ptx_instr i = pop(k);
     int nth = 0;
     for (int o = 0; o < i.noperands; o++) {
+        if (i.operands[o].kind == PTX_OPR_TEXMEM) {
+            lower_map(k, &i, &i.operands[o]);
+            nth++;
+        }
         if (i.operands[o].kind != PTX_OPR_MEM)
             continue;
         unsigned space = nth < i.nspaces ? i.spaces[nth]
@@ -241,6 +262,7 @@ bool flat_lower(struct flattener *f)
         if (ptx_has(i, PTX_M_bulk))
             lower_addresses(k);
         return true;
+    case PTX_OP_tensormap: lower_addresses(k); return true;
     case PTX_OP_ld:
     case PTX_OP_atom:
     case PTX_OP_mbarrier:

@@ -17,8 +17,7 @@ static bool is_copy(const struct ptx_instr *i)
 bool async_copy_supported(const struct ptx_instr *i, struct diag *d)
 {
     if (ptx_has(i, PTX_M_tensor))
-        return diag_set(d, i->line, i->column, "cp%s.async.bulk with a tensor map is not supported",
-                        ptx_has(i, PTX_M_reduce) ? ".reduce" : "");
+        return tensor_copy_supported(i, d);
     if (ptx_has(i, PTX_M_bulk) || ptx_has(i, PTX_M_mbarrier) || !is_copy(i))
         return true;
     uint64_t n = i->operands[2].imm;
@@ -132,8 +131,7 @@ static enum jit_element bulk_element(unsigned type)
     }
 }
 
-/* What cp.reduce.async.bulk does to each element, as weir_rt_bulk takes it; 0: a plain copy. */
-static uint32_t reduction(const struct ptx_instr *i)
+uint32_t bulk_reduction(const struct ptx_instr *i)
 {
     static const struct {
         enum ptx_mod mod;
@@ -144,8 +142,15 @@ static uint32_t reduction(const struct ptx_instr *i)
                {PTX_M_or, JIT_REDUCE_OR},   {PTX_M_xor, JIT_REDUCE_XOR}};
     for (size_t n = 0; ptx_has(i, PTX_M_reduce) && n < WEIR_COUNT(ops); n++)
         if (ptx_has(i, ops[n].mod))
-            return (uint32_t)(ops[n].reduce + 1) | (uint32_t)bulk_element(i->types[0]) << 8;
+            return (uint32_t)(ops[n].reduce + 1);
     return 0;
+}
+
+/* As weir_rt_bulk takes it. */
+static uint32_t bulk_operation(const struct ptx_instr *i)
+{
+    uint32_t reduction = bulk_reduction(i);
+    return reduction != 0 ? reduction | (uint32_t)bulk_element(i->types[0]) << 8 : 0;
 }
 
 /* to, from, bytes {, barrier {, set of blocks}}, all addresses generic (front/lower.c). */
@@ -168,7 +173,7 @@ static void emit_bulk(struct codegen *cg, const struct ptx_instr *i)
             cg, 4, LLVMBuildZExt(cg->alu.b, operand_vector(cg, &o[4], PTX_U16), cg->v32i64, ""));
     LLVMValueRef none = LLVMConstNull(cg->ptr);
     LLVMValueRef args[8] = {cg->block.ptr,
-                            c32(cg, reduction(i)),
+                            c32(cg, bulk_operation(i)),
                             mask_bits(cg),
                             helper_rows(cg, 0),
                             helper_rows(cg, 1),
@@ -196,6 +201,8 @@ static bool emit_arrival(struct codegen *cg, const struct ptx_instr *i)
 
 bool emit_async_copy(struct codegen *cg, const struct ptx_instr *i)
 {
+    if (ptx_has(i, PTX_M_tensor))
+        return emit_tensor_copy(cg, i);
     if (ptx_has(i, PTX_M_bulk)) {
         emit_bulk(cg, i);
         return true;

@@ -39,8 +39,18 @@ bool emit_atomic(struct codegen *cg, const struct ptx_instr *i);
 /* cp.async and its groups: copies are made at once, so that there is never one to wait for. */
 bool emit_async_copy(struct codegen *cg, const struct ptx_instr *i);
 bool async_copy_supported(const struct ptx_instr *i, struct diag *d);
+/* What cp.reduce does to each element: enum jit_reduce + 1; 0: a plain copy. */
+uint32_t bulk_reduction(const struct ptx_instr *i);
 /* A structure copied into local memory (front/struct_copies.c). */
 bool emit_struct_copy(struct codegen *cg, const struct ptx_instr *i);
+
+/* ---- tensor_copy.c ---- */
+
+/* Copies by a tensor map, and tensormap. */
+bool emit_tensor_copy(struct codegen *cg, const struct ptx_instr *i);
+bool tensor_copy_supported(const struct ptx_instr *i, struct diag *d);
+bool emit_tensormap(struct codegen *cg, const struct ptx_instr *i);
+bool tensormap_supported(const struct ptx_instr *i, struct diag *d);
 
 /* ---- access_check.c ---- */
 

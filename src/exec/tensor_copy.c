@@ -1,0 +1,341 @@
+/* tensor_copy: copies between shared memory and a box of a tensor that a tensor map describes
+ * (abi/tensor_map.h), reductions likewise, and the instructions that change a map.
+ *
+ * A box is copied row by row, a row being what lies along the first dimension, or in im2col mode
+ * the channels of a pixel. In shared memory the rows are dense, and swizzled by their offset in the
+ * block's window. What is outside the tensor is filled on the way in and left out on the way back.
+ *
+ * Maps and addresses are the program's: any access may fault, so nothing is held. */
+#include "abi/tensor_map.h"
+#include "exec/bulk.h"
+#include "exec/check.h"
+
+enum {
+    MAX_ROW = 256 * 8,
+    PIECE = 16,
+    SHARED_ALIGNMENT = 128,
+    MAP_ALIGNMENT = 64,
+    FILL_NAN = 0x7ff7
+};
+
+struct copy {
+    struct jit_block *j;
+    struct tensor_map m;
+    uint32_t op, lane;
+    uint32_t element; /* bytes */
+    uint32_t row;     /* elements of a row in shared memory */
+    int32_t at[TENSOR_DIMS];
+    int32_t offset[3];                /* im2col */
+    uint64_t shared;                  /* offset in the window */
+    uint64_t done;                    /* bytes of shared memory so far */
+    uint64_t window[JIT_CLUSTER_MAX]; /* addresses of the blocks' windows */
+    uint32_t windows;                 /* how many */
+    _Alignas(64) uint8_t buffer[MAX_ROW];
+};
+
+static _Noreturn void leave(struct jit_block *j, enum grid_fault_kind kind, uint32_t lane,
+                            const char *text)
+{
+    struct grid_block *b = j->grid;
+    fault_leave(b->worker, &(struct trouble){.kind = kind, .mask = 1u << lane, .text = text});
+}
+
+/* Reads a map; what is none is an illegal instruction, as on a GPU. */
+static struct tensor_map read_map(struct jit_block *j, uint64_t address, uint32_t lane)
+{
+    struct tensor_map m;
+    memcpy(&m, (const void *)address, sizeof m);
+    if (m.tag != TENSOR_MAP_TAG || m.rank_1 >= TENSOR_DIMS || tensor_element_bytes(m.type) == 0)
+        leave(j, GRID_FAULT_ILLEGAL, lane, "the memory holds no tensor map");
+    if (m.interleave != 0 || m.swizzle > TENSOR_SWIZZLE_128)
+        leave(j, GRID_FAULT_ILLEGAL, lane,
+              "the tensor map has an interleave or a swizzle that is not supported");
+    return m;
+}
+
+/* ---- the rows in shared memory ---- */
+
+static uint64_t swizzled(const struct tensor_map *m, uint64_t offset)
+{
+    uint64_t mask = (1u << m->swizzle) - 1;
+    return offset ^ (offset >> 7 & mask) << 4;
+}
+
+static void put_row(struct copy *c)
+{
+    uint32_t bytes = c->row * c->element;
+    for (uint32_t w = 0; w < c->windows; w++)
+        for (uint32_t at = 0; at < bytes; at += PIECE)
+            memcpy((void *)(c->window[w] + swizzled(&c->m, c->shared + c->done + at)),
+                   c->buffer + at, PIECE);
+    c->done += bytes;
+}
+
+static void get_row(struct copy *c)
+{
+    uint32_t bytes = c->row * c->element;
+    for (uint32_t at = 0; at < bytes; at += PIECE)
+        memcpy(c->buffer + at,
+               (const void *)(c->window[0] + swizzled(&c->m, c->shared + c->done + at)), PIECE);
+    c->done += bytes;
+}
+
+/* ---- elements ---- */
+
+static void fill(struct copy *c)
+{
+    uint32_t bytes = c->row * c->element;
+    const uint16_t nan = FILL_NAN;
+    if (!c->m.fills_nan)
+        memset(c->buffer, 0, bytes);
+    for (uint32_t at = 0; c->m.fills_nan && at < bytes; at += 2)
+        memcpy(c->buffer + at, &nan, 2);
+}
+
+/* A float as a TF32: ten bits of fraction, rounded to nearest even. */
+static uint32_t round_tf32(uint32_t v)
+{
+    if ((v & 0x7fffffff) > 0x7f800000)
+        return (v | 0x400000) & 0xffffe000;
+    return (v + 0xfff + (v >> 13 & 1)) & 0xffffe000;
+}
+
+static void convert(const struct copy *c, uint8_t *p, uint32_t elements)
+{
+    uint32_t type = c->m.type;
+    bool flushes = type == TENSOR_F32_FTZ || type == TENSOR_TF32_FTZ;
+    bool rounds = type == TENSOR_TF32 || type == TENSOR_TF32_FTZ;
+    for (uint32_t n = 0; n < elements && (flushes || rounds); n++) {
+        uint32_t v;
+        memcpy(&v, p + 4 * n, 4);
+        if (flushes && (v & 0x7f800000) == 0)
+            v &= 0x80000000;
+        if (rounds)
+            v = round_tf32(v);
+        memcpy(p + 4 * n, &v, 4);
+    }
+}
+
+/* How an element is combined; a map's type may have no such operation, which is illegal. */
+static uint32_t reduced_as(const struct copy *c)
+{
+    static const uint8_t types[TENSOR_TYPES] = {
+        [TENSOR_U32] = JIT_U32 + 1, [TENSOR_S32] = JIT_S32 + 1, [TENSOR_U64] = JIT_U64 + 1,
+        [TENSOR_S64] = JIT_S64 + 1, [TENSOR_F16] = JIT_F16 + 1, [TENSOR_BF16] = JIT_BF16 + 1,
+        [TENSOR_F32] = JIT_F32 + 1, [TENSOR_F64] = JIT_F64 + 1, [TENSOR_F32_FTZ] = JIT_F32 + 1,
+    };
+    uint32_t op = (c->op >> 8) - 1, type = types[c->m.type];
+    bool wide = type == JIT_F32 + 1 || type == JIT_F64 + 1;
+    bool half = type == JIT_F16 + 1 || type == JIT_BF16 + 1;
+    if (type == 0 || (wide && op != JIT_REDUCE_ADD) || (half && op > JIT_REDUCE_MAX))
+        leave(c->j, GRID_FAULT_ILLEGAL, c->lane,
+              "the tensor map's type of elements has no such reduction");
+    return type - 1;
+}
+
+/* ---- one row ---- */
+
+/* `address`: of the row's element 0 in the tensor; of the row's elements [first, end) are in it,
+ * none: the whole row is outside. */
+static void copy_row(struct copy *c, uint64_t address, int64_t first, int64_t end)
+{
+    bool stores = (c->op & JIT_TENSOR_STORES) != 0;
+    uint64_t from = first < end ? (uint64_t)first * c->element : 0;
+    uint64_t bytes = first < end ? (uint64_t)(end - first) * c->element : 0;
+    void *there = (void *)(address + from);
+    if (bytes > 0)
+        check_others(c->j, 1u << c->lane, (uint64_t)there, __builtin_return_address(0));
+    if (stores) {
+        get_row(c);
+        if (bytes > 0 && c->op >> 8 != 0)
+            bulk_reduce((c->op >> 8) - 1, reduced_as(c), (uint64_t)there,
+                        (uint64_t)(c->buffer + from), bytes);
+        else if (bytes > 0)
+            memcpy(there, c->buffer + from, bytes);
+        return;
+    }
+    if (bytes < (uint64_t)c->row * c->element)
+        fill(c);
+    if (bytes > 0) {
+        memcpy(c->buffer + from, there, bytes);
+        convert(c, c->buffer + from, (uint32_t)(end - first));
+    }
+    put_row(c);
+}
+
+/* The row's part along dimension 0. */
+static void copy_along(struct copy *c, uint64_t address, bool inside)
+{
+    int64_t size = (int64_t)c->m.size_1[0] + 1, at = c->at[0];
+    int64_t first = at < 0 ? -at : 0, end = size - at < c->row ? size - at : c->row;
+    copy_row(c, address + (uint64_t)(at * c->element), inside ? first : 0, inside ? end : 0);
+}
+
+/* ---- the modes ---- */
+
+static uint64_t step_of(const struct tensor_map *m, uint32_t dim)
+{
+    return m->step[dim] != 0 ? m->step[dim] : 1;
+}
+
+static void copy_tile(struct copy *c)
+{
+    const struct tensor_map *m = &c->m;
+    uint32_t rank = m->rank_1 + 1u, count[TENSOR_DIMS], n[TENSOR_DIMS] = {0};
+    for (uint32_t d = 1; d < rank; d++) {
+        count[d] = (uint32_t)((m->box[d] + step_of(m, d) - 1) / step_of(m, d));
+        if (count[d] == 0)
+            leave(c->j, GRID_FAULT_ILLEGAL, c->lane, "the tensor map's box is empty");
+    }
+    for (;;) {
+        uint64_t address = m->address;
+        bool inside = true;
+        for (uint32_t d = 1; d < rank; d++) {
+            int64_t at = (int64_t)c->at[d] + (int64_t)(n[d] * step_of(m, d));
+            inside &= at >= 0 && at <= (int64_t)m->size_1[d];
+            address += (uint64_t)at * m->stride[d - 1];
+        }
+        copy_along(c, address, inside);
+        uint32_t d = 1;
+        while (d < rank && ++n[d] == count[d])
+            n[d++] = 0;
+        if (d >= rank)
+            return;
+    }
+}
+
+static void copy_pixels(struct copy *c)
+{
+    const struct tensor_map *m = &c->m;
+    uint32_t last = m->rank_1, axes = last - 1;
+    for (uint32_t pixel = 0; pixel < m->columns; pixel++) {
+        uint64_t address = m->address + (uint64_t)(int64_t)c->at[last] * m->stride[last - 1];
+        bool inside = c->at[last] >= 0 && (uint32_t)c->at[last] <= m->size_1[last];
+        for (uint32_t a = 0; a < axes; a++) {
+            int64_t at = (int64_t)c->at[a + 1] + c->offset[a];
+            inside &= at >= 0 && at <= (int64_t)m->size_1[a + 1];
+            address += (uint64_t)at * m->stride[a];
+        }
+        copy_along(c, address, inside);
+        uint32_t a = 0;
+        for (; a < axes; a++) { /* the next one in the bounding box */
+            c->at[a + 1] += (int32_t)step_of(m, a + 1);
+            if (c->at[a + 1] <= (int64_t)m->size_1[a + 1] + m->upper[a])
+                break;
+            c->at[a + 1] = m->lower[a];
+        }
+        if (a == axes)
+            c->at[last]++;
+    }
+}
+
+/* The window of the block that a generic address in shared memory belongs to. */
+static uint64_t window_of(const struct jit_block *j, uint64_t address)
+{
+    for (uint32_t r = 1; r <= j->cluster_size && r <= JIT_CLUSTER_MAX; r++)
+        if (j->windows[r] != 0 && address - j->windows[r] < j->total_shared)
+            return j->windows[r];
+    return (uint64_t)j->shared;
+}
+
+/* Where the box lies in shared memory, of which blocks. */
+static void place(struct copy *c, uint64_t address, uint64_t ctas)
+{
+    struct jit_block *j = c->j;
+    uint64_t own = window_of(j, address);
+    c->shared = address - own;
+    bulk_check_aligned(j, c->shared, SHARED_ALIGNMENT, c->lane);
+    if ((c->op & JIT_TENSOR_MANY) == 0) {
+        c->window[c->windows++] = own;
+        return;
+    }
+    for (uint32_t r = 0; r < j->cluster_size; r++)
+        if ((ctas >> r & 1) != 0)
+            c->window[c->windows++] = cluster_map(j, address, r) - c->shared;
+}
+
+static void tell(struct copy *c, uint64_t barrier, uint64_t ctas)
+{
+    struct jit_block *j = c->j;
+    if ((c->op & JIT_TENSOR_STORES) != 0)
+        return;
+    if ((c->op & JIT_TENSOR_MANY) == 0)
+        bulk_complete(j, barrier, c->done);
+    for (uint32_t r = 0; r < j->cluster_size && (c->op & JIT_TENSOR_MANY) != 0; r++)
+        if ((ctas >> r & 1) != 0)
+            bulk_complete(j, cluster_map(j, barrier, r), c->done);
+}
+
+void weir_rt_tensor_copy(struct jit_block *j, uint32_t op, uint32_t mask,
+                         const uint64_t (*rows)[JIT_WARP])
+{
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        struct copy c; /* the row's buffer need not be cleared */
+        c.j = j;
+        c.op = op;
+        c.lane = lane;
+        c.windows = 0;
+        c.done = 0;
+        c.m = read_map(j, rows[JIT_TENSOR_MAP][lane], lane);
+        c.element = tensor_element_bytes(c.m.type);
+        c.row = c.m.im2col ? c.m.channels : c.m.box[0];
+        if ((op & JIT_TENSOR_DIMS) != c.m.rank_1 + 1u ||
+            ((op & JIT_TENSOR_IM2COL) != 0) != (c.m.im2col != 0) ||
+            c.row * c.element % PIECE != 0 || c.row * c.element > MAX_ROW)
+            leave(j, GRID_FAULT_ILLEGAL, lane,
+                  "the tensor map is for other dimensions or another mode, or its box is wrong");
+        for (uint32_t d = 0; d < TENSOR_DIMS; d++)
+            c.at[d] =
+                (int32_t)(rows[JIT_TENSOR_COORDINATES + d / 2][lane] >> (d % 2 != 0 ? 32 : 0));
+        for (uint32_t a = 0; a < 3; a++)
+            c.offset[a] = (int32_t)(rows[JIT_TENSOR_OFFSETS][lane] >> 16 * a & 0xffff);
+        uint64_t ctas = (op & JIT_TENSOR_MANY) != 0 ? rows[JIT_TENSOR_CTAS][lane] : 0;
+        place(&c, rows[JIT_TENSOR_SHARED][lane], ctas);
+        if (c.m.im2col)
+            copy_pixels(&c);
+        else
+            copy_tile(&c);
+        tell(&c, rows[JIT_TENSOR_BARRIER][lane], ctas);
+    }
+}
+
+/* ---- changing a map ---- */
+
+static void replace(struct tensor_map *m, uint32_t field, uint32_t which, uint64_t v)
+{
+    switch (field) {
+    case JIT_TENSOR_ADDRESS: m->address = v; break;
+    case JIT_TENSOR_RANK: m->rank_1 = (uint8_t)v; break;
+    case JIT_TENSOR_BOX: m->box[which % TENSOR_DIMS] = (uint16_t)v; break;
+    case JIT_TENSOR_SIZE: m->size_1[which % TENSOR_DIMS] = (uint32_t)v - 1; break;
+    case JIT_TENSOR_STRIDE: m->stride[which % (TENSOR_DIMS - 1)] = v; break;
+    case JIT_TENSOR_STEP:
+        if (which != 0) /* the first dimension has none without interleaving */
+            m->step[which % TENSOR_DIMS] = (uint8_t)v;
+        break;
+    case JIT_TENSOR_TYPE: m->type = (uint8_t)v; break;
+    case JIT_TENSOR_INTERLEAVE: m->interleave = (uint8_t)v; break;
+    case JIT_TENSOR_SWIZZLE: m->swizzle = (uint8_t)v; break;
+    case JIT_TENSOR_FILL: m->fills_nan = v != 0; break;
+    default: break;
+    }
+}
+
+void weir_rt_tensor_replace(struct jit_block *j, uint32_t op, uint32_t mask,
+                            const uint64_t address[JIT_WARP], const uint64_t value[JIT_WARP])
+{
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        uint64_t at = address[lane];
+        struct tensor_map m;
+        bulk_check_aligned(j, at, MAP_ALIGNMENT, lane);
+        check_others(j, 1u << lane, at, __builtin_return_address(0));
+        memcpy(&m, (const void *)((op & 0xff) == JIT_TENSOR_COPY ? value[lane] : at), sizeof m);
+        if (m.tag != TENSOR_MAP_TAG) /* from zeros on, all of it may be set by replacing */
+            m.tag = TENSOR_MAP_TAG;
+        if ((op & 0xff) != JIT_TENSOR_COPY)
+            replace(&m, op & 0xff, op >> 8, value[lane]);
+        memcpy((void *)at, &m, sizeof m);
+    }
+}
