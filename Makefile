@@ -11,6 +11,7 @@
 #   make fuzz-api SECONDS=600       API calls at random against a model of their meaning
 #   make load MINUTES=30            a day's load in short: processes that work in little memory and are killed
 #   make coverage                   rewrites docs/coverage.md from what the code says
+#   make wheel                      a Python wheel in BUILD/wheel: pip install it, then weir run python ...
 #   make install PREFIX=/usr/local [DESTDIR=...]
 #
 # Debian packages that are missing are installed first, as root or by sudo.
@@ -19,7 +20,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-long check-asan check-tsan model kill fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps install clean
+.PHONY: all deps configure check check-long check-asan check-tsan model kill fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps install wheel clean
 all: configure
 	@cmake --build $(BUILD)
 
@@ -111,6 +112,10 @@ bench-deps:
 
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+wheel: all
+	@sh cmake/deps.sh patchelf
+	@python3 tools/wheel/make.py $(BUILD) $(BUILD)/wheel
 
 clean:
 	rm -rf $(BUILD)

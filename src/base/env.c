@@ -62,6 +62,9 @@ static const struct env_entry entries[ENV_COUNT] = {
         {"WEIR_SCHEDULE", "as fast as possible, on all workers",
          "The order of work that CUDA leaves open: a number, the seed of an order that "
          "is legal and unkind; \"fixed\": one order always (docs/schedules.md)."},
+    [ENV_LIBRARIES] = {"WEIR_LIBRARIES", "off (weir run: on)",
+                       "Whether a process tells on stderr, when it ends, which of its libraries "
+                       "carry NVIDIA's own CUDA runtime, which cannot run on Weir; \"on\": yes."},
     [ENV_POOLS_FILE] = {"WEIR_POOLS_FILE", "no file is written",
                         "File that a process writes the statistics of its memory pools to when "
                         "it ends (weir info --pools FILE)."},

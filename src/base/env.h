@@ -29,6 +29,7 @@ enum env_variable {
     ENV_TRACE,
     ENV_STATS,
     ENV_SCHEDULE,
+    ENV_LIBRARIES,
     ENV_POOLS_FILE,
     ENV_POOLS_TRACE,
     ENV_VISIBLE_DEVICES,

@@ -86,7 +86,8 @@ static bool settings_valid(struct diag *d)
     static const char *const jit[] = {"baseline", "optimizing", "both", NULL};
     return env_words(ENV_CHECK, env_checks, d) && env_words(ENV_KEYS, on_off, d) &&
            env_words(ENV_FAULTS, on_off, d) && env_words(ENV_STATS, on_off, d) &&
-           env_words(ENV_JIT, jit, d);
+           env_words(ENV_JIT, jit, d) &&
+           env_words(ENV_LIBRARIES, on_off, d);
 }
 
 static void tell_setting(void *self, const char *line)

@@ -79,6 +79,27 @@ if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
     check 126 "cannot run /etc/passwd" "$weir" run /etc/passwd
     check 0 "/lib" "$weir" run sh -c 'echo $LD_LIBRARY_PATH'
     check 0 "device 0:" "$weir" info
+
+    # what Python's packages look for
+    lib=$(cd "$(dirname "$weir")/../lib" && pwd -P)
+    check 0 "$lib/weir/cuda/bin/ptxas" "$weir" run sh -c 'echo $TRITON_PTXAS_PATH'
+    check 0 "$lib/libcuda.so.1" "$weir" run sh -c 'echo $NUMBA_CUDA_DRIVER'
+    check 0 "on" "$weir" run sh -c 'echo $WEIR_LIBRARIES'
+    check 0 "off" env WEIR_LIBRARIES=off "$weir" run sh -c 'echo $WEIR_LIBRARIES'
+    check 1 "WEIR_LIBRARIES=yes: must be" env WEIR_LIBRARIES=yes "$weir" info
+    check 0 "/elsewhere, unset" env -u CUDA_HOME CUDA_PATH=/elsewhere \
+        "$weir" run sh -c 'echo $CUDA_PATH, ${CUDA_HOME:-unset}'
+    check 0 "none preloaded" env -u LD_PRELOAD "$weir" run sh -c 'echo ${LD_PRELOAD:-none} preloaded'
+    # sanitized libraries cannot be preloaded into other programs
+    if ! grep -qaE '__(asan|tsan|ubsan)_' "$lib/libnvJitLink.so.13"; then
+        printf '#!/bin/sh\necho $LD_PRELOAD\n' >"$work/python3.99"
+        printf '#!%s\n' "$work/python3.99" >"$work/script"
+        printf "#!/bin/sh\n'''exec' %s \"\$0\"\n' '''\n" "$work/python3.99" >"$work/long"
+        chmod +x "$work/python3.99" "$work/script" "$work/long"
+        check 0 "$lib/libnvJitLink.so.13" "$weir" run "$work/python3.99"
+        check 0 "$lib/libnvJitLink.so.12" env PATH="$work:$PATH" "$weir" run script
+        check 0 "$lib/libnvJitLink.so.12" "$weir" run "$work/long"
+    fi
 fi
 timeout 60 "$weir" info >"$work/info" 2>&1
 WEIR_CHEKC=memory timeout 60 "$weir" info >"$work/unread" 2>&1

@@ -76,7 +76,7 @@ def exported(library):
 def refused(path):
     """The names in an unsupported.def."""
     text = read(path)
-    names = set(re.findall(r'^(?:(?:RT_)?UNSUPPORTED|UNDECLARED)\((\w+)', text, re.M))
+    names = set(re.findall(r'^(?:(?:RT_)?UNSUPPORTED|UNDECLARED|REFUSED)\((\w+)', text, re.M))
     both = set(re.findall(r'^UNSUPPORTED_PTSZ\((\w+)', text, re.M))
     return names | both | {name + '_ptsz' for name in both}
 

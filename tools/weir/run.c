@@ -15,7 +15,8 @@ static const char help[] =
     "usage: weir run [options] program [arguments]\n"
     "\n"
     "Runs a CUDA program with Weir's libcuda.so.1 and libcudart in front of any others,\n"
-    "and with Weir's ptxas and nvcc in front of any others on the PATH.\n"
+    "and with Weir's ptxas and nvcc in front of any others on the PATH. Python's packages for\n"
+    "CUDA find these, too; what cannot run is told at the end (docs/python.md).\n"
     "\n"
     "  --workers N     threads that run kernels (as WEIR_WORKERS=N)\n"
     "  --check=memory  finds accesses of kernels outside of allocations and to freed memory, and\n"
@@ -231,6 +232,8 @@ int weir_run(int argc, char **argv)
     if (status != EXIT_OK)
         return status;
     set_nvtx();
+    setenv(env_entry(ENV_LIBRARIES)->name, "on", 0);
+    weir_python_environment(argv[i]);
     prepend_path();
     if (schedules != 0)
         return weir_run_schedules(schedules, argv + i);

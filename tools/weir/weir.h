@@ -27,6 +27,10 @@ int weir_misused(const char *command, const char *fmt, ...) WEIR_PRINTF(2, 3);
  * option, sets *value (NULL when there is none), moves *i past it and returns true. */
 bool weir_option(int argc, char **argv, int *i, const char *name, char **value);
 
+/* Sets what Python's packages for CUDA look for in the environment of a program that weir run is
+ * about to start; the PATH is still the user's. */
+void weir_python_environment(const char *program);
+
 /* Reads a block's shape: "256", "16,16", "8,8,4", of 1024 threads at most. */
 bool weir_block(const char *text, uint32_t block[3]);
 

@@ -308,6 +308,8 @@ static void add_message_options(struct strlist *argv, const struct cmdline *c)
     list_add(argv, "-Wno-ignored-optimization-argument");
     list_add(argv, "-Wno-unknown-pragmas"); /* nvcc's pragmas are everywhere */
     list_add(argv, "-Wno-pass-failed");     /* #pragma unroll is a wish */
+    /* constexpr functions that call log and its kin, which gcc takes for constants */
+    list_add(argv, "-Wno-invalid-constexpr");
     if (isatty(STDERR_FILENO))
         list_add(argv, "-fcolor-diagnostics");
     if (cmdline_bool(c, OPT_brief_diagnostics, false))

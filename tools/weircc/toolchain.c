@@ -73,6 +73,9 @@ static bool find_clang(struct toolchain *t, struct diag *d)
 {
     static const char *const candidates[] = {"clang++-19", "/usr/lib/llvm-19/bin/clang++",
                                              "/usr/bin/clang++-19"};
+    char *own = xprintf("%s/llvm/bin/clang++", t->support); /* a wheel brings one */
+    t->clang = find_program(own);
+    free(own);
     for (size_t i = 0; t->clang == NULL && i < WEIR_COUNT(candidates); i++)
         t->clang = find_program(candidates[i]);
     if (t->clang == NULL)

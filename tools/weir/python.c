@@ -1,0 +1,115 @@
+/* weir run: what Python's packages for CUDA look for, so that they find Weir's tools and libraries
+ * before those that NVIDIA's wheels bring.
+ *
+ * Most of them are told by variables of the environment. nvJitLink is not: cuda.pathfinder, which
+ * numba-cuda and cuda.core ask, takes a wheel's library before any on the loader's path, unless one
+ * is loaded already. So Weir's is preloaded, into Python alone. */
+#include "weir.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char *in_directory(const char *path)
+{
+    return xprintf("%s/%s", weir_library_directory(), path);
+}
+
+/* Where execvp would find the program, or NULL. */
+static char *find_program(const char *name)
+{
+    if (strchr(name, '/') != NULL)
+        return xstrdup(name);
+    const char *path = getenv("PATH");
+    while (path != NULL && *path != '\0') {
+        int n = (int)strcspn(path, ":");
+        char *file = n > 0 ? xprintf("%.*s/%s", n, path, name) : xstrdup(name);
+        if (access(file, X_OK) == 0)
+            return file;
+        free(file);
+        path += n + (path[n] == ':');
+    }
+    return NULL;
+}
+
+/* A script for Python by its first line; by its second where pip wrote a path that is too long for
+ * the first: #!/bin/sh, then '''exec' and the interpreter. */
+static bool python_script(const char *file)
+{
+    char text[1024] = "";
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n < 2 || text[0] != '#' || text[1] != '!')
+        return false;
+    text[n] = '\0';
+    char *end = strchr(text, '\n');
+    if (end != NULL && strncmp(end + 1, "'''exec'", 8) == 0)
+        end = strchr(end + 1, '\n');
+    if (end != NULL)
+        *end = '\0';
+    return strstr(text, "python") != NULL;
+}
+
+/* Whether the program is a Python: python, python3, python3.12, pypy3; or a script for one, as
+ * pytest and jupyter are. */
+static bool is_python(const char *program)
+{
+    const char *slash = strrchr(program, '/'), *name = slash != NULL ? slash + 1 : program;
+    size_t n = strncmp(name, "python", 6) == 0 ? 6 : strncmp(name, "pypy", 4) == 0 ? 4 : 0;
+    if (n > 0 && strspn(name + n, "0123456789.t") == strlen(name + n))
+        return true;
+    char *file = find_program(program);
+    bool script = file != NULL && python_script(file);
+    free(file);
+    return script;
+}
+
+static void preload_jitlink(void)
+{
+    const char *before = getenv("LD_PRELOAD");
+    char *value =
+        xprintf("%s/libnvJitLink.so.13 %s/libnvJitLink.so.12%s%s", weir_library_directory(),
+                weir_library_directory(), before != NULL ? " " : "", before != NULL ? before : "");
+    setenv("LD_PRELOAD", value, 1);
+    free(value);
+}
+
+/* The toolkit, unless the user has one: libnvvm and NVRTC are found by it, and Weir's has none. */
+static void set_toolkit(void)
+{
+    static const char *const names[] = {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"};
+    for (size_t i = 0; i < WEIR_COUNT(names); i++)
+        if (getenv(names[i]) != NULL)
+            return;
+    if (access("/usr/local/cuda", F_OK) == 0)
+        return;
+    char *toolkit = in_directory("weir/cuda");
+    for (size_t i = 0; i < WEIR_COUNT(names); i++)
+        setenv(names[i], toolkit, 1);
+    free(toolkit);
+}
+
+void weir_python_environment(const char *program)
+{
+    static const struct {
+        const char *name, *path; /* below the directory of libraries */
+    } files[] = {
+        {"TRITON_PTXAS_PATH", "weir/cuda/bin/ptxas"},
+        {"TRITON_PTXAS_BLACKWELL_PATH", "weir/cuda/bin/ptxas"},
+        {"TRITON_LIBCUDA_PATH", ""},
+        {"NUMBA_CUDA_DRIVER", "libcuda.so.1"},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(files); i++) {
+        char *path = in_directory(files[i].path);
+        setenv(files[i].name, path, 1);
+        free(path);
+    }
+    setenv("CUPY_COMPILE_WITH_PTX", "1", 0); /* NVRTC is to give PTX, not machine code */
+    set_toolkit();
+    if (is_python(program))
+        preload_jitlink();
+}
