@@ -70,7 +70,7 @@ fuzz-kernels: configure
 fuzz-programs: configure
 	@cmake --build $(BUILD) --target cuda cudart cudart_static cudadevrt weir-jit weircc weircc_support weir_headers weir_devlib
 	@python3 tests/programs/run.py $(BUILD) --seeds now:100000000 --seconds $(SECONDS) --jobs $$(nproc) \
-	  --sample 3 --keep $(BUILD)/fuzz-programs
+	  --sample 2 --keep $(BUILD)/fuzz-programs
 
 # A process for each second CPU, since each has several threads.
 fuzz-api: configure

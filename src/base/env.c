@@ -51,6 +51,10 @@ static const struct env_entry entries[ENV_COUNT] = {
                  "tier, before their first launch. \"both\": by the baseline tier first, however "
                  "small they are. \"baseline\": by the baseline tier only, and not cached; blocks "
                  "leave and enter such code wherever they could go on in optimized code."},
+    [ENV_VECTORS] =
+        {"WEIR_VECTORS", "the widest that this CPU has",
+         "Bits of the widest vectors in compiled kernels: \"512\" (AVX-512, where the CPU "
+         "has it) or \"256\" (as on a CPU without AVX-512)."},
     [ENV_TRACE] = {"WEIR_TRACE", "no file is written",
                    "File that a process appends a timeline to, as it happens: streams, kernels, "
                    "copies, calls, waits (JSON for Perfetto and chrome://tracing)."},

@@ -26,6 +26,7 @@ enum env_variable {
     ENV_KEYS,
     ENV_FAULTS,
     ENV_JIT,
+    ENV_VECTORS,
     ENV_TRACE,
     ENV_STATS,
     ENV_SCHEDULE,

@@ -6,13 +6,10 @@
  * for). */
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
-#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,82 +20,11 @@
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/frame.h"
 #include "compiler/codegen/instructions.h"
+#include "compiler/host.h"
 #include "compiler/llvm/baseline.h"
 #include "compiler/llvm/llvm_passes.h"
 #include "compiler/out_of_memory.h"
 #include "compiler/passes.h"
-
-static pthread_mutex_t host_lock = PTHREAD_MUTEX_INITIALIZER;
-static atomic_bool host_known;
-static char *host_cpu, *host_features, *cpu_text, *host_triple;
-
-/* What LLVM decides for the process, by options and not for a machine or a function. Its second
- * scheduler runs for some CPUs (AMD's Zen, whose cores reorder all of that themselves) and
- * takes time with the square of the loads and stores in a row, of which kernels that spill, or copy
- * structures of kilobytes, have thousands: a half to nine tenths of their compilation. And short
- * loops begin at multiples of 32 bytes: one that lies across two lines of decoded instructions
- * takes twice the time to fetch, and at multiples of 16 that is chance. */
-static void set_llvm_options(void)
-{
-    static const char *const options[] = {
-        "weir",
-        "-disable-post-ra",
-#ifdef __x86_64__
-        "-x86-experimental-pref-innermost-loop-alignment=5",
-#endif
-    };
-    LLVMParseCommandLineOptions((int)WEIR_COUNT(options), options, "");
-}
-
-/* The CPU's features, but for:
- * - gathers, which beat what LLVM does without: a test, a branch and a load for each of 32 lanes;
- * - bf16 instructions, whose conversions make subnormal numbers zeros;
- * - f16 instructions: LLVM 19 swaps the operands of a masked comparison of halves to take one from
- *   memory, and leaves the comparison as it was. */
-static char *compile_features(const char *host)
-{
-    return xprintf("%s%s", host,
-                   strstr(host, "+avx512f,") != NULL ? ",+fast-gather,-avx512bf16,-avx512fp16"
-                   : strstr(host, "+avx2") != NULL   ? ",+fast-gather"
-                                                     : "");
-}
-
-static void find_host(void *unused)
-{
-    static bool options_set; /* LLVM takes each once */
-    (void)unused;
-    if (!options_set) {
-        options_set = true;
-        set_llvm_options();
-    }
-    LLVMInitializeNativeTarget();
-    LLVMInitializeNativeAsmPrinter();
-    host_cpu = LLVMGetHostCPUName();
-    char *features = LLVMGetHostCPUFeatures();
-    host_features = compile_features(features);
-    LLVMDisposeMessage(features);
-    host_triple = LLVMGetDefaultTargetTriple();
-    cpu_text = xprintf("%s", host_cpu);
-}
-
-/* Once. Memory may run out in it: then the next caller begins anew. */
-static void init_host(void)
-{
-    if (atomic_load(&host_known))
-        return;
-    pthread_mutex_lock(&host_lock);
-    if (!atomic_load(&host_known))
-        atomic_store(&host_known, compile_guarded_below(find_host, NULL));
-    pthread_mutex_unlock(&host_lock);
-    if (!atomic_load(&host_known))
-        memory_escape();
-}
-
-static const char *host_cpu_text(void)
-{
-    init_host();
-    return cpu_text;
-}
 
 /* ---- building the kernel ---- */
 
@@ -383,20 +309,6 @@ static void add_attribute(struct codegen *cg, const char *key, const char *value
     LLVMAddAttributeAtIndex(cg->fn, LLVMAttributeFunctionIndex, a);
 }
 
-static LLVMTargetMachineRef compile_machine(bool baseline, struct diag *d)
-{
-    LLVMTargetRef target;
-    char *why = NULL;
-    if (LLVMGetTargetFromTriple(host_triple, &target, &why)) {
-        diag_set(d, 0, 0, "no code generator for %s: %s", host_triple, why);
-        LLVMDisposeMessage(why);
-        return NULL;
-    }
-    return LLVMCreateTargetMachine(target, host_triple, host_cpu, host_features,
-                                   baseline ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault,
-                                   LLVMRelocPIC, LLVMCodeModelSmall);
-}
-
 /* One compilation: everything that must be released at its end. */
 struct session {
     struct jkernel k;
@@ -464,17 +376,17 @@ static bool choose_tier(struct session *s, const struct jit_options *opt, struct
     if (!s->baseline)
         return true;
     LLVMDisposeTargetMachine(s->tm);
-    s->tm = compile_machine(true, d);
+    s->tm = host_machine(true, d);
     return s->tm != NULL;
 }
 
 static bool session_open(struct session *s, const struct ptx_func *entry,
                          const struct jit_options *opt, struct diag *d)
 {
-    init_host();
+    host_init();
     if (!jkernel_build(&s->k, entry, opt, d))
         return false;
-    s->tm = compile_machine(false, d);
+    s->tm = host_machine(false, d);
     if (s->tm == NULL)
         return false;
     s->cg.k = &s->k;
@@ -482,10 +394,10 @@ static bool session_open(struct session *s, const struct ptx_func *entry,
     s->cg.alu.ctx = LLVMContextCreate();
     s->cg.alu.module = LLVMModuleCreateWithNameInContext("weir", s->cg.alu.ctx);
     s->cg.alu.b = LLVMCreateBuilderInContext(s->cg.alu.ctx);
-    alu_host(&s->cg.alu, host_features);
+    alu_host(&s->cg.alu, host_features());
     s->data = LLVMCreateTargetDataLayout(s->tm);
     LLVMSetModuleDataLayout(s->cg.alu.module, s->data);
-    LLVMSetTarget(s->cg.alu.module, host_triple);
+    LLVMSetTarget(s->cg.alu.module, host_triple());
     if (opt->lineinfo)
         s->cg.lines = debug_open(&s->cg);
     bool ok = emit_kernel(&s->cg);

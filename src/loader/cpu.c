@@ -1,6 +1,8 @@
 /* Reads the CPU's identity and features: see cpu.h. */
 #include "loader/cpu.h"
 
+#include "base/env.h"
+
 #include <pthread.h>
 #include <string.h>
 
@@ -116,6 +118,8 @@ void cpu_hash(struct hash128 *h)
     cpu_description();
     hash_add(h, "x86-64", 6);
     hash_add(h, &identity, sizeof identity);
+    if (env_lists(ENV_VECTORS, "256"))
+        hash_add(h, "256", 3);
 }
 
 #else

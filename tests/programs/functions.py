@@ -158,12 +158,19 @@ class Kernel:
 
     CHILD_THREADS = 64  # at most, in one block
 
+    # How large kernels are: most are small, so that many are tried, since what a kernel costs grows with its size.
+    # weight: statements of the kernel, of its functions, how deep they nest, statements side by side
+    SIZES = [(55, {"kernel": [2, 3, 4, 5], "function": (1, 3), "depth": (1, 2), "width": (2, 4)}),
+             (35, {"kernel": [4, 6, 8, 10], "function": (2, 5), "depth": (2, 3), "width": (2, 6)}),
+             (10, {"kernel": [10, 16, 24, 40], "function": (2, 7), "depth": (2, 4), "width": (3, 8)})]
+
     def __init__(self, seed, name, launches=False, is_child=False, calls=False):
         """A kernel of a seed. With `launches`, one thread of each block launches a kernel of its own. With `calls`,
         functions with barriers are recursive or called through pointers."""
         self.calls = calls
         self.seed, self.name = seed, name
         self.r = r = Choices(seed * 2 + 1 if is_child else seed)
+        self.size = r.weighted(self.SIZES)
         self.block, self.grid = r.pick(self.SHAPES), r.pick(self.GRIDS)
         if is_child:
             self.grid = (1, 1, 1)
@@ -256,7 +263,7 @@ class Kernel:
     def plain_function(self, name):
         function = Function(self, "T", name)
         recursive = self.r.chance(35)
-        body = self.thread_body(function, self.r.between(2, 7), recursive)
+        body = self.thread_body(function, self.r.between(*self.size["function"]), recursive)
         self.finish(function, "static %sHD u32 %s(%s)" % (self.attribute(recursive), name, self.parameter_list(True)), body)
 
     def classes(self):
@@ -268,7 +275,7 @@ class Kernel:
             function = Function(self, "T", "work")
             function.fields = [("seen", "u32")]
             function.declared.append("u32 seen = own_value;")
-            body = self.thread_body(function, self.r.between(2, 4), False)
+            body = self.thread_body(function, self.r.between(1, 3), False)
             lines = function.resolve(body)
             self.texts += ["struct %s_class%d : %s {" % (self.name, k, base),
                            "HD %s_class%d(u32 v) : %s(v) {}" % (self.name, k, base),
@@ -283,7 +290,7 @@ class Kernel:
         context.uniforms, context.own_uniforms, context.apart = ["um"], ["um"], function.apart
         function.declared.append("u32 fuel = %uu, mfuel = %uu;" % (self.r.between(3, 10), self.r.between(2, 6)))
         e, s = self.start(function, context, [("x", "u32")], self.r.between(1, 3))
-        function.budget = self.r.between(2, 6)
+        function.budget = self.r.between(*self.size["function"])
         body = s.block(context, self.r.between(2, 5))
         recursive = not function.apart and self.r.chance(30)
         if recursive:
@@ -302,7 +309,7 @@ class Kernel:
         function.declared.append("u32 fuel = %uu, bfuel = %uu;" % (self.r.between(3, 10), self.r.between(2, 5)))
         function.block_variables = ["ub"]
         e, s = self.start(function, context, [("x", "u32")], self.r.between(1, 3))
-        function.budget = self.r.between(2, 6)
+        function.budget = self.r.between(*self.size["function"])
         body = s.block(context, self.r.between(2, 5))
         recursive = self.calls and self.r.chance(60)
         if recursive:
@@ -321,7 +328,7 @@ class Kernel:
         r = self.r
         function = Function(self, "K", self.name)
         function.own_first = 16
-        context = Context("B", Region(), "bfuel", r.between(2, 4))
+        context = Context("B", Region(), "bfuel", r.between(*self.size["depth"]))
         offset = 0
         dynamic = r.below(len(self.shared)) if self.shared and r.chance(40) else None
         for k, (name, type_) in enumerate(self.shared):
@@ -357,9 +364,9 @@ class Kernel:
         if self.child:
             function.declared.append(self.launch(e, context))
         function.shared = list(self.shared)
-        function.budget = r.pick([3, 4, 6, 8, 12, 20, 40])
+        function.budget = r.pick(self.size["kernel"])
         context.tangled = r.chance(15)
-        lines = s.block(context, r.between(2, 8))
+        lines = s.block(context, r.between(*self.size["width"]))
         for _ in range(r.between(1, 3) if self.calls else 0):
             lines += s.call_block(context)
         for k, (name, type_) in enumerate((function.variables + function.fields)[:16]):

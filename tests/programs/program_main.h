@@ -1,14 +1,17 @@
 /* The program's main: each kernel on the host, then on the device, and what differs.
  *
- *   program {--kernel NAME} {--ptx FILE}... {--oracle} {--quiet}
+ *   program {--kernel NAME} {--after NAME} {--ptx FILE}... {--oracle} {--progress SECONDS}
  *
  * Without --ptx the device code is the program's own. With it, the kernels of each file are run by
  * the driver API; the file `own` is the program's own code. --oracle runs them on the host alone.
- * The program's status is 1 where something differs or fails. */
+ * --after leaves out the kernels up to that one. --progress says which kernel begins and which has
+ * ended; one that takes more than so many seconds ends the program by SIGALRM. The program's status
+ * is 1 where something differs or fails. */
 #ifndef PROGRAM_MAIN_H
 #define PROGRAM_MAIN_H
 
 #include <cuda.h>
+#include <unistd.h>
 
 static u64 next_number(u64 *state)
 {
@@ -160,10 +163,11 @@ static void run_on_host(const struct kernel *k, struct memory *should, struct me
 static int program_main(int argc, char **argv, const struct kernel *kernels, u32 count)
 {
     enum { FILES = 16 };
-    const char *only = NULL, *files[FILES];
+    const char *only = NULL, *after = NULL, *files[FILES];
     CUmodule modules[FILES];
-    u32 file_count = 0, run = 0, wrong = 0;
-    bool oracle = false, quiet = false;
+    u32 file_count = 0, run = 0, wrong = 0, seconds = 0;
+    bool oracle = false;
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* what has been said stays, however the program ends */
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--kernel") == 0 && i + 1 < argc) {
             only = argv[++i];
@@ -171,10 +175,14 @@ static int program_main(int argc, char **argv, const struct kernel *kernels, u32
             files[file_count++] = argv[++i];
         } else if (strcmp(argv[i], "--oracle") == 0) {
             oracle = true;
-        } else if (strcmp(argv[i], "--quiet") == 0) {
-            quiet = true;
+        } else if (strcmp(argv[i], "--after") == 0 && i + 1 < argc) {
+            after = argv[++i];
+        } else if (strcmp(argv[i], "--progress") == 0 && i + 1 < argc) {
+            seconds = (u32)atoi(argv[++i]);
         } else {
-            fprintf(stderr, "usage: %s {--kernel NAME} {--ptx FILE}... {--oracle} {--quiet}\n",
+            fprintf(stderr,
+                    "usage: %s {--kernel NAME} {--after NAME} {--ptx FILE}... {--oracle} "
+                    "{--progress SECONDS}\n",
                     argv[0]);
             return 2;
         }
@@ -201,8 +209,14 @@ static int program_main(int argc, char **argv, const struct kernel *kernels, u32
     }
     for (u32 i = 0; i < count; i++) {
         const struct kernel *k = &kernels[i];
-        if (only != NULL && strcmp(only, k->name) != 0)
+        bool skip = after != NULL || (only != NULL && strcmp(only, k->name) != 0);
+        if (after != NULL && strcmp(after, k->name) == 0)
+            after = NULL;
+        if (skip)
             continue;
+        if (seconds != 0)
+            printf("begins %s\n", k->name);
+        alarm(seconds);
         should.bytes = other.bytes = device.bytes = (size_t)k->rows * WORDS * 4;
         run_on_host(k, &should, &other);
         for (u32 f = 0; !oracle && f < (file_count ? file_count : 1); f++) {
@@ -212,9 +226,11 @@ static int program_main(int argc, char **argv, const struct kernel *kernels, u32
             else
                 wrong += differs(k, file_count ? files[f] : "own", &other, &should);
         }
+        if (seconds != 0)
+            printf("ended %s\n", k->name);
     }
-    if (!quiet)
-        printf("%u runs, %u wrong\n", run, wrong);
+    alarm(0);
+    printf("%u runs, %u wrong\n", run, wrong);
     return wrong != 0;
 }
 #endif

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes a program of one kernel that differs (run.py --keep) small, while it still differs.
 
-    reduce.py BUILD FILE.cu {--form own|G|O0} {--tier optimizing|baseline|both} {--seconds N} >small.cu
+    reduce.py BUILD FILE.cu {--form own|G|O0} {--tier optimizing|baseline|both} {--width 512|256}
+              {--seconds N} >small.cu
 
 Lines and blocks are left out, blocks lose their heads, expressions become constants. What fails to compile, and
 what the host finds a race or a deadlock in, does not count as differing. Barriers of a phase are left out in
@@ -38,9 +39,11 @@ class Reducer:
                 command = build(self.options.build, source, directory, [self.options.form], launches)[self.options.form]
             except subprocess.CalledProcessError:
                 return False
-            output, status = execute(command, self.options.tier, 60)
+            run = lambda limit, *flags: execute(self.options.build, command + list(flags), directory, self.options.tier, limit,
+                                                self.options.width)
+            output, status = run(60)
             if status is None:
-                return self.options.hangs and execute(command + ["--oracle"], self.options.tier, 10)[1] == 0
+                return self.options.hangs and run(10, "--oracle")[1] == 0
             return status == 1 and ("differs" in output or self.options.fails and "fails" in output)
         finally:
             shutil.rmtree(directory, ignore_errors=True)
@@ -140,10 +143,12 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--form", default="own")
     parser.add_argument("--tier", default="baseline", choices=TIERS)
+    parser.add_argument("--width", help="a value of WEIR_VECTORS")
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--hangs", action="store_true", help="a program that does not end counts as differing")
     parser.add_argument("--fails", action="store_true", help="a launch that fails counts as differing")
     options = parser.parse_args()
+    options.build = os.path.abspath(options.build)
     with open(options.file, encoding="utf-8") as f:
         text = re.sub(r"^/\* .*?\*/\n", "", f.read(), count=1, flags=re.S)
     reducer = Reducer(options, [line for line in text.splitlines() if line.strip()])

@@ -71,6 +71,7 @@ if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
     check 0 "WEIR_SCHEDUL is no setting: is WEIR_SCHEDULE meant?" env WEIR_SCHEDUL=2 "$weir" info
     check 3 "0 of 2 orders differ" "$weir" run --schedules=2 sh -c "exit 3"
     check 127 "" "$weir" run --schedules=2 /nonexistent/program
+    check 1 "WEIR_VECTORS=1024: must be" env WEIR_VECTORS=1024 "$weir" info
     check 1 "WEIR_FAULTS=no: must be" env WEIR_FAULTS=no "$weir" info
     check 1 "WEIR_KEYS=none: must be" env WEIR_KEYS=none "$weir" info
     check 0 "7 workers" "$weir" run --workers 7 sh -c 'echo $WEIR_WORKERS workers'
@@ -140,6 +141,15 @@ check 2 "needs a shape" "$weir" dump --block
 for tier in optimizing first first-of-many baseline; do
     check 0 "instructions" "$weir" dump --times --tier $tier "$work/good.ptx"
 done
+# vectors of 256 bits where those of 512 are not wanted
+if grep -q avx512dq /proc/cpuinfo; then
+    check 0 "zmm" "$weir" dump --asm "$work/good.ptx"
+fi
+check 0 "" env WEIR_VECTORS=256 "$weir" dump --asm "$work/good.ptx"
+if grep -q zmm "$work/out"; then
+    failed=$((failed + 1))
+    echo "failed: WEIR_VECTORS=256, and registers of 512 bits"
+fi
 check 2 "--tier is optimizing, baseline" "$weir" dump --tier good "$work/good.ptx"
 check 2 "--tier best is called optimizing now" "$weir" dump --tier best "$work/good.ptx"
 check 2 "--tier quick is called baseline now" "$weir" dump --tier quick "$work/good.ptx"

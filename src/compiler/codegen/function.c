@@ -657,7 +657,9 @@ bool emit_kernel(struct codegen *cg)
         arena_alloc(&k->arena, sizeof(LLVMBasicBlockRef) * (size_t)k->nresume);
     find_region_blocks(cg);
     size_t once, copied = duplicated_instrs(cg, &once);
-    bool merged = copied > (has_yields(k) ? 2 * once : 3 * once + 2000);
+    /* where lanes may be pending nearly anywhere, copies gain nothing, and each has its search */
+    bool tangled = has_yields(k) || cg->flow->pending_set != NULL;
+    bool merged = copied > (tangled ? 2 * once : 3 * once + 2000);
     cg->flow->has_converged =
         (merged ? once : copied) <= MAX_CONVERGED && cg->flow->pending_set == NULL;
     k->lockstep &= !merged;
