@@ -13,7 +13,7 @@ typedef uint64_t __mbarrier_token_t; /* the phase that an arrival belongs to: op
 
 #if defined(__CUDA__) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
 
-#define WEIR_MBARRIER static __inline__ __attribute__((always_inline, device))
+#define WEIR_MBARRIER static __inline__ __attribute__((always_inline, nodebug, device))
 #define WEIR_BARRIER_ADDRESS    "r"((unsigned)__cvta_generic_to_shared(bar))
 
 /* The largest count that a barrier can expect. */

@@ -32,7 +32,7 @@ __device__ cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *pC
 #define __WEIR_GENERATION ((size_t)1 << 63)
 __device__ cudaError_t cudaDeviceSynchronize(void);
 /* The name by which CUB calls it. */
-static __inline__ __attribute__((always_inline, device)) cudaError_t
+static __inline__ __attribute__((always_inline, nodebug, device)) cudaError_t
 __cudaDeviceSynchronizeDeprecationAvoidance(void)
 {
     return cudaDeviceSynchronize();
@@ -108,7 +108,7 @@ __host__ __device__ void __weir_launch_configure(unsigned gridX, unsigned gridY,
 }
 
 /* The graph that the calling kernel is a node of, NULL: none. */
-static __inline__ __attribute__((always_inline, device)) cudaGraphExec_t
+static __inline__ __attribute__((always_inline, nodebug, device)) cudaGraphExec_t
 cudaGetCurrentGraphExec(void)
 {
     unsigned long long exec;
@@ -126,21 +126,21 @@ __weir_launch(dim3 gridDim, dim3 blockDim, size_t sharedMem = 0, cudaStream_t st
 
 /* Typed forms. */
 template <typename T>
-static __inline__ __attribute__((always_inline, device)) cudaError_t cudaMalloc(T **devPtr,
+static __inline__ __attribute__((always_inline, nodebug, device)) cudaError_t cudaMalloc(T **devPtr,
                                                                                 size_t size)
 {
     return ::cudaMalloc((void **)(void *)devPtr, size);
 }
 
 template <typename T>
-static __inline__ __attribute__((always_inline, device)) cudaError_t
+static __inline__ __attribute__((always_inline, nodebug, device)) cudaError_t
 cudaFuncGetAttributes(struct cudaFuncAttributes *attr, T *entry)
 {
     return ::cudaFuncGetAttributes(attr, (const void *)entry);
 }
 
 template <typename T>
-static __inline__ __attribute__((always_inline, device)) cudaError_t
+static __inline__ __attribute__((always_inline, nodebug, device)) cudaError_t
 cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, T func, int blockSize,
                                               size_t dynamicSmemSize)
 {
@@ -149,7 +149,7 @@ cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, T func, int blockS
 }
 
 template <typename T>
-static __inline__ __attribute__((always_inline, device)) cudaError_t
+static __inline__ __attribute__((always_inline, nodebug, device)) cudaError_t
 cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, T func, int blockSize,
                                                        size_t dynamicSmemSize, unsigned int flags)
 {

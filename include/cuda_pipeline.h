@@ -10,7 +10,7 @@
 #if defined(__CUDA__)
 
 /* Copies size_and_align bytes from global to shared memory, the last zfill of them as zeros. */
-static __inline__ __attribute__((always_inline, device)) void
+static __inline__ __attribute__((always_inline, nodebug, device)) void
 __pipeline_memcpy_async(void *__restrict__ to, const void *__restrict__ from, size_t size_and_align,
                         size_t zfill = 0)
 {
@@ -42,7 +42,7 @@ __pipeline_memcpy_async(void *__restrict__ to, const void *__restrict__ from, si
 }
 
 /* Ends a group of copies. */
-static __inline__ __attribute__((always_inline, device)) void __pipeline_commit()
+static __inline__ __attribute__((always_inline, nodebug, device)) void __pipeline_commit()
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
     asm volatile("cp.async.commit_group;" ::: "memory");
@@ -50,7 +50,7 @@ static __inline__ __attribute__((always_inline, device)) void __pipeline_commit(
 }
 
 /* Waits until at most the `groups` (0 to 8) youngest groups are still on their way. */
-static __inline__ __attribute__((always_inline, device)) void __pipeline_wait_prior(size_t groups)
+static __inline__ __attribute__((always_inline, nodebug, device)) void __pipeline_wait_prior(size_t groups)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 #define WEIR_WAIT(n)                                                                               \
@@ -73,7 +73,7 @@ static __inline__ __attribute__((always_inline, device)) void __pipeline_wait_pr
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 /* Has the barrier count this thread's arrival when the copies that it began so far are complete.
  * The barrier expects one arrival more by that. */
-static __inline__ __attribute__((always_inline, device)) void
+static __inline__ __attribute__((always_inline, nodebug, device)) void
 __pipeline_arrive_on(__mbarrier_t *bar)
 {
     asm volatile(

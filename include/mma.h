@@ -41,7 +41,7 @@ enum bmmaBitOp { bmmaBitOpXOR = 1, bmmaBitOpAND = 2 };
 enum bmmaAccumulateOp { bmmaAccumulateOpPOPC = 1 };
 } // namespace experimental
 
-#define WEIR_WMMA static __inline__ __attribute__((always_inline, device))
+#define WEIR_WMMA static __inline__ __attribute__((always_inline, nodebug, device))
 
 /* float with the mantissa cut to the 10 bits that the matrix unit sees */
 WEIR_WMMA float __float_to_tf32(float x)

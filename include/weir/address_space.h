@@ -3,7 +3,7 @@
 #ifndef WEIR_ADDRESS_SPACE_H
 #define WEIR_ADDRESS_SPACE_H
 
-#define WEIR_CONST_DEVICE static __inline__ __attribute__((always_inline, device, const))
+#define WEIR_CONST_DEVICE static __inline__ __attribute__((always_inline, nodebug, device, const))
 
 WEIR_CONST_DEVICE unsigned __isGlobal(const void *p) { return __nvvm_isspacep_global(p); }
 WEIR_CONST_DEVICE unsigned __isShared(const void *p) { return __nvvm_isspacep_shared(p); }

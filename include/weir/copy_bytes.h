@@ -12,7 +12,7 @@ namespace weir
 
 /* Thread number `rank` of `size` copies every size-th unit. */
 template <typename Unit>
-static __inline__ __attribute__((always_inline, device)) void
+static __inline__ __attribute__((always_inline, nodebug, device)) void
 copy_units(void *to, const void *from, size_t bytes, size_t rank, size_t size)
 {
     for (size_t i = rank; i < bytes / sizeof(Unit); i += size)
@@ -42,7 +42,7 @@ template <typename T, typename Size> struct known_alignment {
 /* `Known`: what both sides are known to be aligned to, so that other copies need not be compiled.
  */
 template <size_t Known = 1>
-static __inline__ __attribute__((always_inline, device)) void
+static __inline__ __attribute__((always_inline, nodebug, device)) void
 copy_bytes(void *to, const void *from, size_t bytes, size_t rank, size_t size)
 {
     size_t alignment = (((size_t)to | (size_t)from) & ~(Known - 1)) | bytes;

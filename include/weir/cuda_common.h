@@ -35,7 +35,7 @@ namespace weir
 
 /* Orders this thread's accesses before and after it for the threads of a scope. */
 template <cuda::thread_scope Scope>
-static __inline__ __attribute__((always_inline, device)) void fence()
+static __inline__ __attribute__((always_inline, nodebug, device)) void fence()
 {
     if (Scope == cuda::thread_scope_system)
         __threadfence_system();

@@ -26,9 +26,14 @@ typedef uint64_t cuuint64_t;
 
 #include "weir/device_system.h"
 
-#define WEIR_DEVICE static __inline__ __attribute__((always_inline, device))
+#define WEIR_DEVICE static __inline__ __attribute__((always_inline, nodebug, device))
 
 #include "weir/device_libm.h"
+
+/* clang's headers use the word for what they define: their lines are their callers', too. */
+#pragma push_macro("__forceinline__")
+#undef __forceinline__
+#define __forceinline__ WEIR_FORCEINLINE
 #include <__clang_cuda_libdevice_declares.h>
 
 #include <__clang_cuda_device_functions.h>
@@ -76,6 +81,7 @@ typedef uint64_t cuuint64_t;
 #undef __nvvm_redux_sync_or
 #undef __nvvm_redux_sync_and
 #undef __nvvm_redux_sync_xor
+#pragma pop_macro("__forceinline__")
 
 __device__ inline __cuda_builtin_threadIdx_t::operator dim3() const { return dim3(x, y, z); }
 __device__ inline __cuda_builtin_threadIdx_t::operator uint3() const { return {x, y, z}; }

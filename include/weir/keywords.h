@@ -14,6 +14,11 @@
 
 #include "host_defines.h"
 
+/* Functions of these headers that become a part of their caller: what is told of an instruction in
+ * them names the line of the program that calls them. (clang 19 does not write into PTX where code
+ * was inlined.) */
+#define WEIR_FORCEINLINE __inline__ __attribute__((always_inline, nodebug))
+
 /* The size of a kernel's clusters. clang has no such attribute, but it checks and evaluates the
  * arguments of an annotation, from which weircc writes the directives into the PTX. For the device,
  * the first one is a name that only weircc defines. */

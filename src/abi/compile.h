@@ -18,12 +18,14 @@ enum jit_tier {
     JIT_TIER_BASELINE,      /* in a fraction of the time; the code is many times slower */
 };
 
-/* Checks before each access to global memory. */
+/* What compiled code asks or tells before it accesses memory: bits. */
 enum jit_checks {
-    JIT_CHECKS_NONE,
-    JIT_CHECKS_ALL,     /* weir_rt_check, each time */
-    JIT_CHECKS_DEVICES, /* the same, where the address may be another device's memory */
-    JIT_CHECKS_TOUCHED, /* weir_rt_touch, each time: which bytes a grid reads and writes */
+    JIT_CHECKS_NONE = 0,
+    JIT_CHECKS_MEMORY = 1,  /* weir_rt_check at each access to global memory */
+    JIT_CHECKS_DEVICES = 2, /* the same, where the address may be another device's memory */
+    JIT_CHECKS_TOUCHED = 4, /* weir_rt_touch, likewise: which bytes a grid reads and writes */
+    JIT_CHECKS_THREADS = 8, /* weir_rt_thread_access at each access to global and shared memory, and
+                               weir_rt_thread_order at what orders the threads of a grid */
 };
 
 /* Orders that CUDA leaves open, other than the usual ones (base/schedule.h). */
@@ -38,7 +40,7 @@ struct jit_options {
     uint32_t ntid[3];    /* block shape; 0,0,0: any shape (slower code) */
     uint32_t grid_small; /* 1: nctaid.x * ntid.x <= 2^31 - 1, so thread indices cannot wrap */
     uint32_t tier;       /* enum jit_tier */
-    uint32_t checked;    /* enum jit_checks */
+    uint32_t checked;    /* bits of enum jit_checks */
     uint32_t lineinfo;   /* keep source lines */
     uint32_t order;      /* enum jit_order, together */
 };

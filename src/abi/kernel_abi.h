@@ -259,6 +259,35 @@ enum jit_cluster_map {
  * void weir_rt_touch(struct jit_block *block, uint32_t mask, const uint64_t address[32],
  *                    uint32_t what); */
 
+/* Code whose threads' accesses are compared with each other's: lanes of `mask` are about to access
+ * memory, as `how` says; values: what they write, or NULL.
+ * void weir_rt_thread_access(struct jit_block *block, uint32_t mask, const uint64_t address[32],
+ *                            uint32_t how, const uint64_t *values);
+ * ... and do what may order them:
+ * void weir_rt_thread_order(struct jit_block *block, uint32_t op, uint32_t mask, uint32_t arg,
+ *                           const uint64_t rows[32]); */
+#define JIT_ACCESS_BYTES       0xffffu /* of each lane */
+#define JIT_ACCESS_WRITE       (1u << 16)
+#define JIT_ACCESS_STRONG      (1u << 17) /* atomic, volatile, relaxed or more */
+#define JIT_ACCESS_ACQUIRE     (1u << 18)
+#define JIT_ACCESS_RELEASE     (1u << 19)
+#define JIT_ACCESS_SHARED      (1u << 20) /* in the shared memory of the block */
+#define JIT_ACCESS_GENERIC     (1u << 21) /* addresses may be of any space; else of global memory */
+#define JIT_ACCESS_ASYNC       (1u << 22) /* by an asynchronous copy of the lane's */
+#define JIT_ACCESS_MATRIX      (1u << 23) /* the warp's: addresses are lines of a matrix */
+#define JIT_ACCESS_SCOPE_SHIFT 24
+#define JIT_ACCESS_SCOPE(how)  ((how) >> JIT_ACCESS_SCOPE_SHIFT & 3u)
+enum jit_scope { JIT_SCOPE_BLOCK, JIT_SCOPE_CLUSTER, JIT_SCOPE_GRID };
+enum jit_thread_order {
+    JIT_ORDER_ACQUIRED, /* rows: addresses; arg: how. After a strong read */
+    JIT_ORDER_FENCE,    /* arg: enum jit_scope */
+    JIT_ORDER_WARP,     /* rows: members that the lanes name */
+    JIT_ORDER_BLOCK,    /* the warp waits at the barrier of all warps of the block */
+    JIT_ORDER_COMMIT,   /* asynchronous copies become a group; */
+    JIT_ORDER_AWAIT,    /* all but the latest `arg` groups are over; UINT32_MAX: all copies are */
+    JIT_ORDER_COPIES_ARRIVE, /* rows: barrier objects that hear of the end of all copies so far */
+};
+
 /* Several devices that compiled code distinguishes: numbers that are the same for all blocks of a
  * device. No byte of [a, a + JIT_OTHERS_REACH] is another device's memory if `a` is outside
  * [base, base + bytes) or in [own base, own base + own bytes); else weir_rt_check knows.

@@ -20,8 +20,9 @@ static const struct env_entry entries[ENV_COUNT] = {
     [ENV_CHECK] =
         {"WEIR_CHECK", "off",
          "Run-time checks to make, with commas between: \"memory\" (each access of kernels "
-         "exactly, and device memory that the host touches); \"races=streams\" "
-         "(accesses of streams, copies and the host that nothing orders); \"leaks\" (what is "
+         "exactly, and device memory that the host touches); \"races\" (accesses "
+         "that nothing orders), \"races=streams\" (the same without those within a grid); "
+         "\"leaks\" (what is "
          "alive at the end); \"calls\" (failing calls whose error nobody looks at, and calls "
          "that a GPU may refuse); \"all\"."},
     [ENV_REPORT] = {"WEIR_REPORT", "text on stderr alone",
@@ -80,7 +81,8 @@ static const struct env_entry entries[ENV_COUNT] = {
                              "Devices that programs see, by number, in this order."},
 };
 
-const char *const env_checks[] = {"memory", "races=streams", "leaks", "calls", "all", "off", NULL};
+const char *const env_checks[] = {"memory", "races", "races=streams", "leaks",
+                                  "calls",  "all",   "off",           NULL};
 
 bool env_check(const char *word)
 {

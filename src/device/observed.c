@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "device/cdp.h"
 #include "device/graph.h"
+#include "exec/threads.h"
 #include "exec/touch.h"
 #include "observe/observe.h"
 
@@ -307,11 +308,69 @@ static void tell_touched(const struct observe_id *id, const struct command *c)
     free(t.sites.items);
 }
 
+/* ---- what races within a grid ---- */
+
+struct raced {
+    const struct observe_id *id;
+    const struct grid_launch *launch;
+};
+
+static void set_index(uint32_t out[3], uint64_t number, const uint32_t count[3])
+{
+    out[0] = (uint32_t)(number % count[0]);
+    out[1] = (uint32_t)(number / count[0] % count[1]);
+    out[2] = (uint32_t)(number / count[0] / count[1]);
+}
+
+static struct observe_race_side race_side(const struct grid_launch *l, const struct hazard_side *s)
+{
+    struct observe_race_side to = {.pc = s->pc,
+                                   .how = (s->how & JIT_ACCESS_STRONG) != 0  ? OBSERVE_ATOMIC
+                                          : (s->how & JIT_ACCESS_WRITE) != 0 ? OBSERVE_WRITE
+                                                                             : OBSERVE_READ,
+                                   .copies = (s->how & JIT_ACCESS_ASYNC) != 0};
+    set_index(to.block, s->block, l->grid);
+    set_index(to.thread, (uint64_t)s->warp * JIT_WARP + s->lane, l->block);
+    return to;
+}
+
+static void tell_race(void *self, const struct hazard_found *f)
+{
+    static const enum observe_missing missing[] = {[HAZARD_SAME_INSTRUCTION] =
+                                                       OBSERVE_SAME_INSTRUCTION,
+                                                   [HAZARD_WARP] = OBSERVE_WARP_BARRIER,
+                                                   [HAZARD_BLOCK] = OBSERVE_BLOCK_BARRIER,
+                                                   [HAZARD_CLUSTER] = OBSERVE_CLUSTER_BARRIER,
+                                                   [HAZARD_GRID] = OBSERVE_GRID_ORDER,
+                                                   [HAZARD_SCOPE] = OBSERVE_WIDER_SCOPE,
+                                                   [HAZARD_ASYNC] = OBSERVE_COPY_WAIT};
+    const struct raced *r = self;
+    struct observe_race race = {
+        .id = *r->id,
+        .kernel = r->launch->kernel,
+        .name = r->launch->kernel->name,
+        .sides = {race_side(r->launch, &f->first), race_side(r->launch, &f->second)},
+        .low = f->low,
+        .high = f->high,
+        .shared = f->shared,
+        .missing = missing[f->advice]};
+    set_index(race.shared_block, f->shared_block, r->launch->grid);
+    observe_raced(&race);
+}
+
+static void tell_raced(const struct observe_id *id, const struct command *c)
+{
+    struct raced r = {id, &c->run.launch};
+    grid_threads_told((struct grid_run *)&c->run, tell_race, &r);
+}
+
 void observed_end(const struct command *c)
 {
     struct observe_id id = id_of(c);
-    if (c->kind == COMMAND_GRID || c->kind == COMMAND_CDP)
+    if (c->kind == COMMAND_GRID || c->kind == COMMAND_CDP) {
         tell_touched(&id, c);
+        tell_raced(&id, c);
+    }
     observe_ended(&id, kind_of(c));
 }
 
@@ -372,8 +431,10 @@ void observed_node_end(const struct command *c, const struct graph_node *n)
 {
     struct observe_id id = node_id(c, n);
     struct observe_work w = {.kind = OBSERVE_EMPTY};
-    if (n->kind == DEVICE_NODE_GRID)
+    if (n->kind == DEVICE_NODE_GRID) {
         tell_touched(&id, c);
+        tell_raced(&id, c);
+    }
     describe_node(&w, n);
     observe_ended(&id, w.kind);
 }

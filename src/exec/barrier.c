@@ -1,7 +1,7 @@
 /* barrier: barriers of a block that are kept by number, for kernels in which not every warp takes
  * part in every barrier (bar.sync with a thread count, bar.arrive). abi/kernel_abi.h has the
  * protocol; a block runs on one thread at a time, so nothing here is atomic. */
-#include "exec/internal.h"
+#include "exec/threads.h"
 
 enum { BARRIERS = 16 };
 
@@ -11,10 +11,25 @@ static bool waits_at(uint32_t pc, uint32_t id)
            pc >> JIT_PC_BARRIER_SHIFT == id;
 }
 
+/* Tells of the barrier that opens. */
+static void tell_open(struct jit_block *j, uint32_t id)
+{
+    uint32_t waiting[JIT_MAX_WARPS] = {0};
+    bool all = true;
+    for (uint32_t w = 0; w < j->nwarps; w++) {
+        bool waits = waits_at(j->pc[w], id);
+        waiting[w] = waits ? 0xffffffffu : 0;
+        all = all && (waits || j->pc[w] == (uint32_t)JIT_PC_EXITED);
+    }
+    threads_go_on(j->grid, id, waiting, all);
+}
+
 static void open_barrier(struct jit_block *j, uint32_t id)
 {
     const uint32_t point = (1u << JIT_PC_BARRIER_SHIFT) - 1;
     struct grid_block *b = j->grid;
+    if (threads_compared(b))
+        tell_open(j, id);
     j->scratch[id] = 0;
     for (uint32_t w = 0; w < j->nwarps; w++)
         if (waits_at(j->pc[w], id)) {
@@ -41,6 +56,8 @@ uint32_t weir_rt_barrier_votes(struct jit_block *j, uint32_t warp)
 
 uint32_t weir_rt_barrier_arrive(struct jit_block *j, uint32_t id, uint32_t count)
 {
+    if (threads_compared(j->grid))
+        threads_arrive(j->grid, id, j->warp, 0xffffffffu);
     j->scratch[id] += JIT_WARP;
     if (j->scratch[id] >= count)
         open_barrier(j, id);

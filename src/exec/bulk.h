@@ -8,7 +8,7 @@
  * op: enum jit_reduce; type: enum jit_element. */
 void bulk_reduce(uint32_t op, uint32_t type, uint64_t to, uint64_t from, uint64_t bytes);
 /* A barrier object is told of bytes that have come. */
-void bulk_complete(struct jit_block *j, uint64_t barrier, uint64_t bytes);
+void bulk_complete(struct jit_block *j, uint64_t barrier, uint64_t bytes, uint32_t lane);
 /* Faults when the address is not a multiple of `bytes`. */
 void bulk_check_aligned(struct jit_block *j, uint64_t address, uint64_t bytes, uint32_t lane);
 

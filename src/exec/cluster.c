@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "exec/run.h"
+#include "exec/threads.h"
 
 /* The first block of the cluster stands for it. */
 static struct grid_block *leader_of(struct grid_block *b)
@@ -103,6 +104,9 @@ void cluster_forget(struct grid_block *b)
     b->cluster_touched = false;
 }
 
+/* The cluster's barrier is an object of its first block's, at an address that nothing has. */
+enum { BARRIER_OBJECT = 1 };
+
 /* Have all threads that have not ended arrived? */
 static bool complete(const struct grid_block *lead)
 {
@@ -123,6 +127,8 @@ static void open_if_complete(struct grid_block *lead)
     if (!complete(lead))
         return;
     lead->cluster_phase++;
+    if (threads_compared(lead))
+        hazard_object_phase_ends(threads_of(lead), BARRIER_OBJECT);
     for (uint32_t r = 0; r < lead->nmembers; r++)
         for (uint32_t i = 0; i < JIT_MAX_WARPS; i++)
             lead->members[r]->arrivals[i].arrived = 0;
@@ -132,6 +138,8 @@ uint32_t weir_rt_cluster_arrive(struct jit_block *j, uint32_t mask, uint32_t liv
 {
     struct grid_block *b = j->grid, *lead = leader_of(b);
     struct arrival *a = &b->arrivals[j->warp];
+    if (threads_compared(b))
+        hazard_object_arrive(threads_of(b), threads_of(lead), BARRIER_OBJECT, j->warp, mask);
     b->cluster_touched = lead->cluster_touched = true;
     a->arrived |= mask;
     a->live = live;
@@ -148,8 +156,11 @@ uint32_t weir_rt_cluster_wait(struct jit_block *j, uint32_t live)
     a->live = live;
     if (a->phase == lead->cluster_phase)
         open_if_complete(lead); /* threads may have ended since */
-    if (a->phase != lead->cluster_phase)
+    if (a->phase != lead->cluster_phase) {
+        if (threads_compared(b))
+            hazard_object_passed(threads_of(b), threads_of(lead), BARRIER_OBJECT, j->warp, live);
         return 1;
+    }
     if (j->budget > 1)
         j->budget = 1;
     return 0;

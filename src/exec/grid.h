@@ -202,6 +202,7 @@ struct grid_run {
     void *_Atomic handles;           /* the device layer's: streams and events made by it */
     struct touch_set *_Atomic touched; /* which bytes it reads and writes (touch.h) */
     uint64_t order; /* grid_run_ordered: what stands for the run (base/schedule.h) */
+    struct hazard_run *_Atomic hazards; /* accesses that nothing orders (threads.h) */
     _Alignas(64) _Atomic uint64_t next;    /* first block not handed out; may pass total */
     _Alignas(64) _Atomic uint64_t pending; /* blocks that have not ended + threads inside */
     _Atomic uint64_t parked;               /* blocks suspended now */

@@ -9,6 +9,7 @@
 
 #include "exec/check.h"
 #include "exec/internal.h"
+#include "exec/threads.h"
 #include "exec/touch.h"
 
 static struct grid_block *block_of(struct jit_block *j) { return j->grid; }
@@ -216,6 +217,8 @@ static const struct {
     {"fault", (void *)weir_rt_fault},
     {"check", (void *)weir_rt_check},
     {"touch", (void *)weir_rt_touch},
+    {"thread_access", (void *)weir_rt_thread_access},
+    {"thread_order", (void *)weir_rt_thread_order},
     {"others", (void *)weir_rt_others},
     {"globaltimer", (void *)weir_rt_globaltimer},
     {"barrier_arrive", (void *)weir_rt_barrier_arrive},

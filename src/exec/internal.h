@@ -63,6 +63,8 @@ struct grid_block {
     uint32_t offers;             /* lanes elsewhere in the warp might have gone first so often */
     bool stuck;                  /* no warp can go on unless lanes go first that would wait */
     struct layout_key key;       /* what `jit` was laid out for */
+    struct hazard_block *hazards; /* threads.h: NULL until its accesses are compared; */
+    uint64_t hazard_grid, hazard_number; /* for which grid and block that is */
 };
 
 /* A context whose pointers and constant fields are set for the run; NULL when the machine has no

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "exec/threads.h"
+
 void lanes_begin(struct lane_barriers *l, const struct jit_block *j)
 {
     memset(l, 0, sizeof *l);
@@ -31,11 +33,22 @@ static bool complete(const struct lane_barriers *l, const struct lane_barrier *a
     return at->count == 0 ? all : threads >= at->count;
 }
 
+static void tell_open(struct grid_block *b, const struct lane_barrier *at)
+{
+    const struct lane_barriers *l = b->lanes;
+    bool all = true;
+    for (uint32_t w = 0; w < l->nwarps; w++)
+        all = all && (l->live[w] & ~at->waiting[w]) == 0;
+    threads_go_on(b, (uint32_t)(at - l->at), at->waiting, all);
+}
+
 static void open_if_complete(struct grid_block *b, struct lane_barrier *at)
 {
     struct lane_barriers *l = b->lanes;
     if (!at->used || !complete(l, at))
         return;
+    if (threads_compared(b))
+        tell_open(b, at);
     for (uint32_t w = 0; w < l->nwarps; w++) {
         l->waiting[w] &= ~at->waiting[w];
         EACH_LANE(lane, at->waiting[w])
@@ -63,6 +76,8 @@ static void arrive(struct grid_block *b, uint32_t warp, uint32_t mask, uint32_t 
     struct lane_barriers *l = b->lanes;
     struct lane_barrier *at = &l->at[id];
     uint32_t again = at->arrived[warp] & mask;
+    if (threads_compared(b))
+        threads_arrive(b, id, warp, mask);
     at->used = true;
     at->count = count;
     at->again += again == 0               ? 0

@@ -10,6 +10,7 @@
 
 #include "exec/bulk.h"
 #include "exec/check.h"
+#include "exec/threads.h"
 
 /* An object's fields. */
 enum { COUNT_BITS = 20, EXPECTED_AT = 20, BYTES_AT = 40, BYTES_BITS = 21, PHASE_AT = 61 };
@@ -53,6 +54,27 @@ static void end_phase(struct object *o)
     o->phase++;
 }
 
+/* Tells what an operation by a lane orders. */
+static void tell(struct grid_block *b, uint64_t address, uint32_t op, uint32_t lane,
+                 uint64_t before, uint64_t out)
+{
+    switch (op) {
+    case JIT_MBARRIER_INIT:
+    case JIT_MBARRIER_INVAL: threads_object(b, address, lane, OBJECT_INIT); return;
+    case JIT_MBARRIER_ARRIVE:
+    case JIT_MBARRIER_DROP: threads_object(b, address, lane, OBJECT_ARRIVE); break;
+    case JIT_MBARRIER_COMPLETE_TX: threads_object(b, address, lane, OBJECT_COPIES); break;
+    case JIT_MBARRIER_TEST:
+    case JIT_MBARRIER_TEST_PARITY:
+        if (out != 0)
+            threads_object(b, address, lane, OBJECT_PASSED);
+        return;
+    default: break;
+    }
+    if (unpack(before).phase != unpack(*(uint64_t *)address).phase)
+        threads_object(b, address, lane, OBJECT_PHASE_ENDS);
+}
+
 static uint64_t act(struct grid_block *b, uint64_t address, uint32_t op, uint64_t arg)
 {
     uint64_t *at = (uint64_t *)address, before = *at;
@@ -81,6 +103,17 @@ static uint64_t act(struct grid_block *b, uint64_t address, uint32_t op, uint64_
     return before;
 }
 
+/* The same, by a lane whose accesses may be compared with others'. */
+static uint64_t act_for(struct grid_block *b, uint64_t address, uint32_t op, uint64_t arg,
+                        uint32_t lane)
+{
+    if (!threads_compared(b))
+        return act(b, address, op, arg);
+    uint64_t before = *(uint64_t *)address, out = act(b, address, op, arg);
+    tell(b, address, op, lane, before, out);
+    return out;
+}
+
 void weir_rt_mbarrier(struct jit_block *j, uint32_t op, uint32_t mask,
                       const uint64_t address[JIT_WARP], const uint64_t arg[JIT_WARP],
                       uint64_t out[JIT_WARP])
@@ -89,15 +122,15 @@ void weir_rt_mbarrier(struct jit_block *j, uint32_t op, uint32_t mask,
     for (uint32_t left = mask; left != 0; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         bulk_check_aligned(j, address[lane], 8, lane);
-        out[lane] = act(j->grid, address[lane], op, arg[lane]);
+        out[lane] = act_for(j->grid, address[lane], op, arg[lane], lane);
         if (waits && out[lane] == 0 && j->budget > 1)
             j->budget = 1; /* whoever is to arrive should run now */
     }
 }
 
-void bulk_complete(struct jit_block *j, uint64_t barrier, uint64_t bytes)
+void bulk_complete(struct jit_block *j, uint64_t barrier, uint64_t bytes, uint32_t lane)
 {
-    act(j->grid, barrier, JIT_MBARRIER_COMPLETE_TX, bytes);
+    act_for(j->grid, barrier, JIT_MBARRIER_COMPLETE_TX, bytes, lane);
 }
 
 /* ---- bulk copies ---- */
@@ -244,17 +277,23 @@ void weir_rt_bulk(struct jit_block *j, uint32_t op, uint32_t mask, const uint64_
         bulk_check_aligned(j, to[lane] | from[lane] | bytes[lane], 16, lane);
         check_others(j, (uint32_t)1 << lane, to[lane], __builtin_return_address(0));
         check_others(j, (uint32_t)1 << lane, from[lane], __builtin_return_address(0));
+        if (threads_compared(j->grid) && ctas == NULL)
+            threads_copy(j->grid, lane, to[lane], from[lane], bytes[lane],
+                         __builtin_return_address(0));
         if (ctas == NULL) {
             move(op, to[lane], from[lane], bytes[lane]);
             if (barrier != NULL)
-                bulk_complete(j, barrier[lane], bytes[lane]);
+                bulk_complete(j, barrier[lane], bytes[lane], lane);
             continue;
         }
         for (uint32_t rank = 0; rank < j->cluster_size; rank++) {
             if ((ctas[lane] >> rank & 1) == 0)
                 continue;
+            if (threads_compared(j->grid))
+                threads_copy(j->grid, lane, cluster_map(j, to[lane], rank), from[lane], bytes[lane],
+                             __builtin_return_address(0));
             move(op, cluster_map(j, to[lane], rank), from[lane], bytes[lane]);
-            bulk_complete(j, cluster_map(j, barrier[lane], rank), bytes[lane]);
+            bulk_complete(j, cluster_map(j, barrier[lane], rank), bytes[lane], lane);
         }
     }
 }

@@ -9,6 +9,7 @@
 #include "abi/tensor_map.h"
 #include "exec/bulk.h"
 #include "exec/check.h"
+#include "exec/threads.h"
 
 enum {
     MAX_ROW = 256 * 8,
@@ -22,6 +23,7 @@ struct copy {
     struct jit_block *j;
     struct tensor_map m;
     uint32_t op, lane;
+    const void *pc;   /* of the instruction */
     uint32_t element; /* bytes */
     uint32_t row;     /* elements of a row in shared memory */
     int32_t at[TENSOR_DIMS];
@@ -61,22 +63,36 @@ static uint64_t swizzled(const struct tensor_map *m, uint64_t offset)
     return offset ^ (offset >> 7 & mask) << 4;
 }
 
+/* Where a piece of the row lies, in the w-th of the blocks. */
+static uint64_t piece_at(const struct copy *c, uint32_t w, uint32_t at)
+{
+    return c->window[w] + swizzled(&c->m, c->shared + c->done + at);
+}
+
+static void tell_access(const struct copy *c, uint64_t at, uint64_t bytes, bool writes)
+{
+    if (threads_compared(c->j->grid))
+        threads_copy_side(c->j->grid, c->lane, at, bytes, writes, c->pc);
+}
+
 static void put_row(struct copy *c)
 {
     uint32_t bytes = c->row * c->element;
     for (uint32_t w = 0; w < c->windows; w++)
-        for (uint32_t at = 0; at < bytes; at += PIECE)
-            memcpy((void *)(c->window[w] + swizzled(&c->m, c->shared + c->done + at)),
-                   c->buffer + at, PIECE);
+        for (uint32_t at = 0; at < bytes; at += PIECE) {
+            tell_access(c, piece_at(c, w, at), PIECE, true);
+            memcpy((void *)piece_at(c, w, at), c->buffer + at, PIECE);
+        }
     c->done += bytes;
 }
 
 static void get_row(struct copy *c)
 {
     uint32_t bytes = c->row * c->element;
-    for (uint32_t at = 0; at < bytes; at += PIECE)
-        memcpy(c->buffer + at,
-               (const void *)(c->window[0] + swizzled(&c->m, c->shared + c->done + at)), PIECE);
+    for (uint32_t at = 0; at < bytes; at += PIECE) {
+        tell_access(c, piece_at(c, 0, at), PIECE, false);
+        memcpy(c->buffer + at, (const void *)piece_at(c, 0, at), PIECE);
+    }
     c->done += bytes;
 }
 
@@ -145,6 +161,8 @@ static void copy_row(struct copy *c, uint64_t address, int64_t first, int64_t en
     void *there = (void *)(address + from);
     if (bytes > 0)
         check_others(c->j, 1u << c->lane, (uint64_t)there, __builtin_return_address(0));
+    if (bytes > 0)
+        tell_access(c, (uint64_t)there, bytes, stores);
     if (stores) {
         get_row(c);
         if (bytes > 0 && c->op >> 8 != 0)
@@ -260,10 +278,10 @@ static void tell(struct copy *c, uint64_t barrier, uint64_t ctas)
     if ((c->op & JIT_TENSOR_STORES) != 0)
         return;
     if ((c->op & JIT_TENSOR_MANY) == 0)
-        bulk_complete(j, barrier, c->done);
+        bulk_complete(j, barrier, c->done, c->lane);
     for (uint32_t r = 0; r < j->cluster_size && (c->op & JIT_TENSOR_MANY) != 0; r++)
         if ((ctas >> r & 1) != 0)
-            bulk_complete(j, cluster_map(j, barrier, r), c->done);
+            bulk_complete(j, cluster_map(j, barrier, r), c->done, c->lane);
 }
 
 void weir_rt_tensor_copy(struct jit_block *j, uint32_t op, uint32_t mask,
@@ -273,6 +291,7 @@ void weir_rt_tensor_copy(struct jit_block *j, uint32_t op, uint32_t mask,
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         struct copy c; /* the row's buffer need not be cleared */
         c.j = j;
+        c.pc = __builtin_return_address(0);
         c.op = op;
         c.lane = lane;
         c.windows = 0;

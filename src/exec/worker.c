@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "base/round.h"
 #include "exec/internal.h"
+#include "hazards/hazards.h"
 
 enum {
     SIGNAL_STACK = 256 * 1024, /* AVX-512 and AMX state alone can take 11 KiB of it */
@@ -56,6 +57,7 @@ static void block_free(struct grid_block *b)
 {
     block_unmap(b);
     free(b->lanes);
+    hazard_block_free(b->hazards);
     free(b);
 }
 

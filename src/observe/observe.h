@@ -164,6 +164,32 @@ struct observe_accesses {
     uint32_t site_count;
 };
 
+/* Two accesses of one grid's threads that nothing orders (hazards/hazards.h). */
+enum observe_missing {
+    OBSERVE_SAME_INSTRUCTION, /* lanes of a warp write different values at once */
+    OBSERVE_WARP_BARRIER,     /* what would have ordered the two */
+    OBSERVE_BLOCK_BARRIER,
+    OBSERVE_CLUSTER_BARRIER,
+    OBSERVE_GRID_ORDER,
+    OBSERVE_WIDER_SCOPE, /* both are atomic, for their own block */
+    OBSERVE_COPY_WAIT,   /* asynchronous copies */
+};
+struct observe_race {
+    struct observe_id id;
+    const struct grid_kernel *kernel;
+    const char *name; /* of the kernel */
+    struct observe_race_side {
+        const void *pc;
+        enum observe_access how;
+        bool copies; /* an asynchronous copy of the thread's */
+        uint32_t block[3], thread[3];
+    } sides[2];
+    uint64_t low, high; /* addresses, or offsets into the shared memory of: */
+    bool shared;
+    uint32_t shared_block[3];
+    enum observe_missing missing;
+};
+
 /* A node of an executable graph, told when the graph is made (after the nodes that it depends on)
  * and again, with `changed`, when its parameters change; later launches have the new ones. */
 struct observe_node {
@@ -272,6 +298,8 @@ struct observe_hooks {
     /* Which memory a grid has touched, before its end is told; only of kernels that are compiled to
      * tell (exec/touch.h). */
     void (*accessed)(const struct observe_accesses *a);
+    /* Likewise; once for each pair of instructions of a grid. */
+    void (*raced)(const struct observe_race *r);
 
     void (*graph_node)(const struct observe_node *n);
     void (*graph_ended)(uint64_t graph); /* launches may still run */
@@ -314,6 +342,7 @@ void observe_part_begun(const struct observe_id *id, enum observe_kind kind, con
 void observe_part_ended(const struct observe_id *id);
 void observe_code_made(const struct observe_code *c);
 void observe_accessed(const struct observe_accesses *a);
+void observe_raced(const struct observe_race *r);
 void observe_graph_node(const struct observe_node *n);
 void observe_graph_ended(uint64_t graph);
 /* These three fill in the call. */

@@ -133,6 +133,14 @@ void races_host_function_ends(void);
 void report_memory(const struct observe_memory *m, bool made);
 void report_race(struct moment *earlier, enum access how, struct moment *later,
                  enum access later_how, uint64_t low, uint64_t high);
+/* The bytes as people know them: of an allocation, if they are in one. */
+struct allocation *report_allocation(uint64_t address); /* a copy, to be freed; NULL: in none */
+void report_put_memory(struct strbuf *sb, const struct allocation *a, uint64_t low, uint64_t high);
+void report_put_json_memory(struct strbuf *sb, const struct allocation *a, uint64_t low);
+void report_put_stream(struct strbuf *sb, uint64_t stream);
+/* Races within one grid (threads.c). */
+void report_threads(const struct observe_race *r);
+void report_threads_flush(void);
 /* Writes what was found and not yet written. Takes the lock; not in signal handlers. */
 void report_flush(void);
 

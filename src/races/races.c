@@ -160,6 +160,13 @@ static void on_accessed(const struct observe_accesses *a)
     pthread_mutex_unlock(&races_lock);
 }
 
+static void on_raced(const struct observe_race *r)
+{
+    pthread_mutex_lock(&races_lock);
+    report_threads(r);
+    pthread_mutex_unlock(&races_lock);
+}
+
 static void on_memory(const struct observe_memory *told, bool made)
 {
     uint64_t low = told->address, high = low + told->bytes;
@@ -221,6 +228,7 @@ static const struct observe_hooks hooks = {
     .part_begun = on_part_begun,
     .part_ended = on_part_ended,
     .accessed = on_accessed,
+    .raced = on_raced,
     .graph_node = on_graph_node,
     .graph_ended = on_graph_ended,
     .memory_made = on_memory_made,

@@ -77,6 +77,15 @@ static const struct allocation *allocation_of(uint64_t address)
     return NULL;
 }
 
+struct allocation *report_allocation(uint64_t address)
+{
+    const struct allocation *a = allocation_of(address);
+    struct allocation *copy = a != NULL ? xmalloc(sizeof *copy) : NULL;
+    if (copy != NULL)
+        *copy = *a;
+    return copy;
+}
+
 /* ---- finding ---- */
 
 static enum observe_access told_as(enum access how)
@@ -204,7 +213,7 @@ static const char *kind_word(const struct side *s)
     }
 }
 
-static void append_stream(struct strbuf *sb, uint64_t stream)
+void report_put_stream(struct strbuf *sb, uint64_t stream)
 {
     if ((uint32_t)stream == 1 && stream >> 32 != 0)
         sb_printf(sb, "the legacy default stream");
@@ -243,25 +252,25 @@ static void append_side(struct strbuf *sb, const struct side *s)
     finding_put_call(sb, s->call_name);
     if (s->id.stream != 0) {
         sb_printf(sb, " in ");
-        append_stream(sb, s->id.stream);
+        report_put_stream(sb, s->id.stream);
     }
     if (s->id.node != 0)
         sb_printf(sb, ", node %u of the graph", s->id.node);
 }
 
-static void append_memory(struct strbuf *sb, const struct finding *f)
+void report_put_memory(struct strbuf *sb, const struct allocation *a, uint64_t low, uint64_t high)
 {
     struct finding_place place;
     const char *call;
-    if (!f->has_memory) {
-        sb_printf(sb, "at 0x%llx, %llu bytes", (unsigned long long)f->low,
-                  (unsigned long long)(f->high - f->low));
+    if (a == NULL) {
+        sb_printf(sb, "at 0x%llx, %llu bytes", (unsigned long long)low,
+                  (unsigned long long)(high - low));
         return;
     }
-    const struct observe_memory *m = &f->memory.told;
-    sb_printf(sb, "bytes %llu to %llu of the %llu bytes", (unsigned long long)(f->low - m->address),
-              (unsigned long long)(f->high - 1 - m->address), (unsigned long long)m->bytes);
-    finding_resolve(&f->memory.made, &place, &call, NULL);
+    const struct observe_memory *m = &a->told;
+    sb_printf(sb, "bytes %llu to %llu of the %llu bytes", (unsigned long long)(low - m->address),
+              (unsigned long long)(high - 1 - m->address), (unsigned long long)m->bytes);
+    finding_resolve(&a->made, &place, &call, NULL);
     sb_printf(sb, " allocated at ");
     finding_put_place(sb, &place);
     finding_put_call(sb, call);
@@ -285,7 +294,7 @@ static void append_advice(struct strbuf *sb, const struct finding *f)
         b->id.stream == 0) {
         const struct side *work = a->id.stream != 0 ? a : b;
         sb_printf(sb, "wait for ");
-        append_stream(sb, work->id.stream);
+        report_put_stream(sb, work->id.stream);
         sb_printf(sb, " (cudaStreamSynchronize, or cudaEventSynchronize with an event recorded "
                       "after ");
         finding_put_place(sb, &work->call);
@@ -295,11 +304,11 @@ static void append_advice(struct strbuf *sb, const struct finding *f)
         return;
     }
     sb_printf(sb, "record an event in ");
-    append_stream(sb, a->id.stream);
+    report_put_stream(sb, a->id.stream);
     sb_printf(sb, " after ");
     finding_put_place(sb, &a->call);
     sb_printf(sb, " and let ");
-    append_stream(sb, b->id.stream);
+    report_put_stream(sb, b->id.stream);
     sb_printf(sb, " wait for it (cudaStreamWaitEvent) before ");
     finding_put_place(sb, &b->call);
 }
@@ -307,7 +316,7 @@ static void append_advice(struct strbuf *sb, const struct finding *f)
 static void append_text(struct strbuf *sb, const struct finding *f)
 {
     sb_printf(sb, "weir: %s: ", f->ordered ? "use after free" : "race");
-    append_memory(sb, f);
+    report_put_memory(sb, f->has_memory ? &f->memory : NULL, f->low, f->high);
     sb_printf(sb, "\n  first:  ");
     append_side(sb, &f->sides[0]);
     sb_printf(sb, "\n  second: ");
@@ -336,6 +345,17 @@ static void append_json_side(struct strbuf *sb, const struct side *s)
     sb_printf(sb, "}");
 }
 
+void report_put_json_memory(struct strbuf *sb, const struct allocation *a, uint64_t low)
+{
+    struct finding_place place;
+    const char *call;
+    finding_resolve(&a->made, &place, &call, NULL);
+    sb_printf(sb, ", \"allocation\": {\"bytes\": %llu, \"offset\": %llu",
+              (unsigned long long)a->told.bytes, (unsigned long long)(low - a->told.address));
+    finding_put_json_place(sb, "made", &place);
+    sb_printf(sb, "}");
+}
+
 static void append_json(struct strbuf *sb, const struct finding *f)
 {
     sb_printf(sb, "\"what\": \"%s\", \"address\": \"0x%llx\", \"bytes\": %llu, \"sides\": [",
@@ -345,16 +365,8 @@ static void append_json(struct strbuf *sb, const struct finding *f)
     sb_printf(sb, ", ");
     append_json_side(sb, &f->sides[1]);
     sb_printf(sb, "]");
-    if (f->has_memory) {
-        struct finding_place place;
-        const char *call;
-        finding_resolve(&f->memory.made, &place, &call, NULL);
-        sb_printf(sb, ", \"allocation\": {\"bytes\": %llu, \"offset\": %llu",
-                  (unsigned long long)f->memory.told.bytes,
-                  (unsigned long long)(f->low - f->memory.told.address));
-        finding_put_json_place(sb, "made", &place);
-        sb_printf(sb, "}");
-    }
+    if (f->has_memory)
+        report_put_json_memory(sb, &f->memory, f->low);
 }
 
 /* ---- writing ---- */
@@ -375,6 +387,7 @@ static bool next_finding(struct finding *f)
 void report_flush(void)
 {
     struct finding f;
+    report_threads_flush();
     if (written == found.count)
         return;
     pthread_mutex_lock(&writing);

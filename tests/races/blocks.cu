@@ -1,5 +1,5 @@
-/* Global memory within one grid: threads and blocks without atomics, fences and flags, scopes. ALL MISSED: what is within one grid is
- * not looked at yet. */
+// CHECK: races
+/* Global memory within one grid: threads and blocks without atomics, fences and flags, scopes. */
 #include "races.h"
 
 #include <cuda/atomic>
@@ -92,9 +92,9 @@ template <cuda::thread_scope SCOPE> __device__ void hand_over(int *data, int *fl
     cuda::atomic_ref<int, SCOPE> f(*flag);
     if (blockIdx.x == 0) {
         *data = 42; // @12 kernel write
-        f.store(1, cuda::memory_order_release);
+        f.store(1, cuda::memory_order_release); // @12? kernel atomic
     } else {
-        while (f.load(cuda::memory_order_acquire) == 0)
+        while (f.load(cuda::memory_order_acquire) == 0) // @13? kernel atomic
             ;
         *result = *data; // @13 kernel read
     }
@@ -165,7 +165,7 @@ __device__ int variable;
 __global__ void to_variable(bool repaired)
 {
     if (!repaired || blockIdx.x == 0)
-        variable = threadIdx.x; // @22 kernel write
+        variable = blockIdx.x; // @22 kernel write
 }
 CASE(variable_of_the_module) { to_variable<<<2, 1>>>(repaired); }
 

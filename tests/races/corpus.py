@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the cases of one program of the corpus and compares what is reported with what is marked.
 
-    corpus.py WEIR PROGRAM SOURCE [streams|all] [--table]
+    corpus.py WEIR PROGRAM SOURCE
 
 A case is CASE(name) in SOURCE. A line that ends in
 
@@ -56,6 +56,14 @@ def read_cases(source):
     return cases
 
 
+def check_of(source):
+    """A line `// CHECK: NAME` of the source says which check its cases are for."""
+    for line in open(source, encoding="utf-8"):
+        if line.startswith("// CHECK: "):
+            return line.split(": ", 1)[1].strip()
+    return "races=streams"
+
+
 def side_is(side, mark):
     line, anywhere, kind, access = mark
     lines = {side.get(place, {}).get("line") for place in ("source", "enqueued")}
@@ -85,9 +93,8 @@ def run(weir, program, name, variant, check):
 
 
 def main():
-    arguments = [a for a in sys.argv[1:] if a != "--table"]
-    weir, program, source = arguments[:3]
-    check = "races" if arguments[3:] == ["all"] else "races=streams"
+    weir, program, source = sys.argv[1:4]
+    check = check_of(source)
     failed, found, missed, false = 0, 0, 0, 0
     for case in read_cases(source):
         racy, wrong, said = run(weir, program, case.name, "racy", check)

@@ -1,6 +1,6 @@
+// CHECK: races
 /* Shared memory of a block: barriers that are missing or in the wrong place, warps without
- * __syncwarp. ALL MISSED: what is within one grid is
- * not looked at yet. */
+ * __syncwarp. */
 #include "races.h"
 
 __global__ void neighbour(int *result, bool repaired)
@@ -125,7 +125,7 @@ __global__ void warp_reduction(int *result, bool repaired)
     for (int step = 16; step > 0; step /= 2) {
         int v = 0;
         if ((int)threadIdx.x < step)
-            v = s[threadIdx.x + step]; // @19 kernel read
+            v = s[threadIdx.x + step]; // @19? kernel read
         if (repaired)
             __syncwarp();
         if ((int)threadIdx.x < step)

@@ -27,8 +27,9 @@ ALLOWED = {
     "memory": {"base", "observe"},
     "pool": {"base", "observe", "memory"},
     "texture": {"base", "abi"},
-    "exec": {"base", "abi", "memory", "texture"},
-    "device": {"base", "observe", "abi", "memory", "exec"},
+    "hazards": {"base", "abi"},
+    "exec": {"base", "abi", "memory", "texture", "hazards"},
+    "device": {"base", "observe", "abi", "memory", "exec", "hazards"},
     "findings": {"base"},
     "checks": {"base", "observe", "findings"},
     "races": {"base", "observe", "memory", "findings"},
@@ -43,7 +44,7 @@ ALSO = {("runtime", "base/errors.def")}
 MAX_LINES, MAX_FILES = 820, 46
 # Arguments of a call that returns after the last use: nothing is registered.
 ARGUMENTS = {"mem_visit", "space_visit", "pool_visit", "env_unknown", "plugin_call", "memory_guarded",
-             "grid_protected", "mem_unmap", "mem_set_rights", "grid_touched", "thread_start"}
+             "grid_protected", "mem_unmap", "mem_set_rights", "grid_touched", "grid_threads_told", "hazard_run_end", "thread_start"}
 
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')

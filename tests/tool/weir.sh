@@ -55,7 +55,7 @@ check 2 "no program" "$weir" run
 check 2 "whole number from 1" "$weir" run --workers 0 true
 check 2 "whole number from 1" "$weir" run --workers=many true
 check 2 "needs a number" "$weir" run --workers
-check 2 'must be "memory", "races=streams", ' "$weir" run --check=everything true
+check 2 'must be "memory", "races", "races=streams", ' "$weir" run --check=everything true
 check 0 "" "$weir" run --check=races=streams --report="$work/report" --error-exitcode 3 true
 check 2 "--schedules needs a number" "$weir" run --schedules=some true
 check 2 "--schedules needs a number" "$weir" run --schedules=0 true
@@ -63,7 +63,7 @@ check 2 "from 0 to 255" "$weir" run --error-exitcode 999 true
 check 2 "needs a file" "$weir" run --report
 check 0 "" "$weir" run --check=memory true
 if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
-    check 1 'WEIR_CHECK=memroy: must be "memory", "races=streams", ' env WEIR_CHECK=memroy "$weir" info
+    check 1 'WEIR_CHECK=memroy: must be "memory", "races", "races=streams", ' env WEIR_CHECK=memroy "$weir" info
     check 1 'WEIR_JIT=quick: must be "baseline", "optimizing" or "both"' env WEIR_JIT=quick "$weir" info
     check 0 "WEIR_WORKER is no setting: is WEIR_WORKERS meant?" env WEIR_WORKER=2 "$weir" info
     check 1 "WEIR_JIT=fast: must be" env WEIR_JIT=fast "$weir" info

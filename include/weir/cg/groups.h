@@ -6,9 +6,9 @@
 #ifndef WEIR_CG_GROUPS_H
 #define WEIR_CG_GROUPS_H
 
-#define WEIR_CG        static __inline__ __attribute__((always_inline, device))
-#define WEIR_CGM       __inline__ __attribute__((always_inline, device))
-#define WEIR_CG_STATIC static __inline__ __attribute__((always_inline, device))
+#define WEIR_CG        static __inline__ __attribute__((always_inline, nodebug, device))
+#define WEIR_CGM       __inline__ __attribute__((always_inline, nodebug, device))
+#define WEIR_CG_STATIC static __inline__ __attribute__((always_inline, nodebug, device))
 
 namespace cooperative_groups
 {

@@ -10,10 +10,10 @@ namespace __v1
 /* Each is a template over the type, and without one takes any type. */
 #define WEIR_CG_OPERATOR(name, expression)                                                         \
     template <typename T = void> struct name {                                                     \
-        __device__ __forceinline__ T operator()(T a, T b) const { return (T)(expression); }        \
+        __device__ WEIR_FORCEINLINE T operator()(T a, T b) const { return (T)(expression); }        \
     };                                                                                             \
     template <> struct name<void> {                                                                \
-        template <typename T> __device__ __forceinline__ T operator()(T a, T b) const              \
+        template <typename T> __device__ WEIR_FORCEINLINE T operator()(T a, T b) const              \
         {                                                                                          \
             return (T)(expression);                                                                \
         }                                                                                          \

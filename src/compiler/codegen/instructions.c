@@ -496,6 +496,29 @@ static bool emit_fence(struct codegen *cg, const struct ptx_instr *i)
     return true;
 }
 
+static bool is_proxy_fence(const struct ptx_instr *i)
+{
+    return i->op == PTX_OP_fence && !ptx_has(i, PTX_M_sc) && !ptx_has(i, PTX_M_acq_rel) &&
+           !ptx_has(i, PTX_M_acquire) && !ptx_has(i, PTX_M_release) &&
+           !ptx_has(i, PTX_M_mbarrier_init);
+}
+
+static bool emit_fence_of_threads(struct codegen *cg, const struct ptx_instr *i)
+{
+    if (!is_proxy_fence(i))
+        check_order(cg, JIT_ORDER_FENCE, mask_bits(cg), c32(cg, check_scope(i)), NULL);
+    return emit_fence(cg, i);
+}
+
+static bool emit_warp_barrier(struct codegen *cg, const struct ptx_instr *i)
+{
+    if ((cg->k->opt->checked & JIT_CHECKS_THREADS) != 0)
+        check_order(
+            cg, JIT_ORDER_WARP, mask_bits(cg), c32(cg, 0),
+            LLVMBuildZExt(cg->alu.b, operand_vector(cg, &i->operands[0], PTX_U32), cg->v32i64, ""));
+    return emit_fence(cg, i); /* lanes of a warp run in step */
+}
+
 /* A barrier of a block ends its basic block (cfg.c), unless it is an arrival only. */
 static bool emit_barrier(struct codegen *cg, const struct ptx_instr *i)
 {
@@ -506,7 +529,7 @@ static bool emit_barrier(struct codegen *cg, const struct ptx_instr *i)
     else if (ptx_has(i, PTX_M_arrive))
         emit_arrive(cg, i);
     else
-        emit_fence(cg, i); /* .warp: lanes of a warp run in step */
+        emit_warp_barrier(cg, i);
     return true;
 }
 
@@ -571,8 +594,8 @@ static const struct {
     [PTX_OP_red] = {emit_atomic, always},
     [PTX_OP_cp] = {emit_copy, async_copy_supported},
     [PTX_OP_tensormap] = {emit_tensormap, tensormap_supported},
-    [PTX_OP_membar] = {emit_fence, always},
-    [PTX_OP_fence] = {emit_fence, always},
+    [PTX_OP_membar] = {emit_fence_of_threads, always},
+    [PTX_OP_fence] = {emit_fence_of_threads, always},
 
     [PTX_OP_prefetch] = {emit_hint, always},
     [PTX_OP_prefetchu] = {emit_hint, always},

@@ -137,8 +137,7 @@ static void lower_telling(struct jkernel *k)
     access->operands = ops;
     access->noperands = 2;
     access->nspaces = 0;
-    drop_mod(access, PTX_M_async);
-    drop_mod(access, PTX_M_mbarrier__complete_tx__bytes);
+    drop_mod(access, PTX_M_mbarrier__complete_tx__bytes); /* .async stays, for checks */
     ops[0] = to;
     ops[1] = i.operands[1];
     struct ptx_instr *tell = push(k, &i, PTX_OP_mbarrier, 2);

@@ -9,15 +9,17 @@
 #include "driver/error/symbols.h"
 #include "races/races.h"
 
-static bool checked;
+static bool checked, threads;
 
 bool races_checked(void) { return checked; }
+bool races_threads_checked(void) { return threads; }
 
 bool races_begin(struct diag *d)
 {
     static const struct races_names names = {check_kernel_place, check_host_place, symbol_demangle,
                                              symbol_program_pc};
-    if (!env_check("races=streams"))
+    threads = env_check("races");
+    if (!threads && !env_check("races=streams"))
         return true;
     if (!races_open(&names, d))
         return false;

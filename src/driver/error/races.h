@@ -8,5 +8,7 @@
 bool races_begin(struct diag *d);
 /* Whether kernels tell what they access. */
 bool races_checked(void);
+/* Whether the accesses of a grid's threads are compared, too. */
+bool races_threads_checked(void);
 
 #endif

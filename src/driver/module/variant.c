@@ -100,12 +100,13 @@ static void variant_optimized(void *self, struct jit_code *code)
         atomic_store_explicit(&v->kernel.replaced, 1, memory_order_release);
 }
 
-static enum jit_checks checks(void)
+/* Code with checks of its own does not distinguish devices, too. */
+static uint32_t checks(void)
 {
-    return mem_checked()        ? JIT_CHECKS_ALL
-           : races_checked()    ? JIT_CHECKS_TOUCHED
-           : mem_needs_checks() ? JIT_CHECKS_DEVICES
-                                : JIT_CHECKS_NONE;
+    uint32_t asked = (mem_checked() ? (uint32_t)JIT_CHECKS_MEMORY : 0) |
+                     (races_checked() ? (uint32_t)JIT_CHECKS_TOUCHED : 0) |
+                     (races_threads_checked() ? (uint32_t)JIT_CHECKS_THREADS : 0);
+    return asked == 0 && mem_needs_checks() ? JIT_CHECKS_DEVICES : asked;
 }
 
 /* The order of warps and lanes that the schedule wants of the kernel: enum jit_order. */

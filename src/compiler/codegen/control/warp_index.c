@@ -84,7 +84,8 @@ void warp_index_region(struct codegen *cg, int32_t r)
         cg->warp_index->stores = arena_alloc(&k->arena, (size_t)k->nblocks);
     }
     memset(cg->warp_index->stores, UNSEEN, (size_t)k->nblocks);
-    if (!k->lockstep) {
+    bool tells = (k->opt->checked & JIT_CHECKS_THREADS) != 0; /* at barriers and each access */
+    if (!k->lockstep || tells) {
         store_warp_index(cg);
         return;
     }

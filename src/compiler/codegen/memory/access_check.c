@@ -1,6 +1,8 @@
-/* access_check: questions before accesses to global memory (jit_options.checked).
+/* access_check: questions before accesses to memory (jit_options.checked).
  *
- * Where races are looked for, every access tells the exec module which bytes it touches.
+ * Where races are looked for, every access to global memory tells the exec module which bytes it
+ * touches; where they are looked for within a grid, every access to global and shared memory tells
+ * of itself once more, with what it writes, and so does what orders threads.
  *
  * In checked mode every access asks the exec module first whether all active lanes may make it, so
  * that an access one byte past an allocation, or to freed memory, is found where it happens, with
@@ -23,22 +25,25 @@ enum {
 struct access_check {
     LLVMValueRef others;    /* what weir_rt_others gives */
     uint32_t inline_checks; /* so far, of all lanes' addresses */
+    bool async;             /* accesses are an asynchronous copy's */
 };
+
+enum { OTHER_CHECKS = JIT_CHECKS_MEMORY | JIT_CHECKS_DEVICES | JIT_CHECKS_TOUCHED };
 
 /* Variables that are named are the kernel's own module's. */
 static bool is_looked_at(const struct codegen *cg, unsigned space, bool named)
 {
-    return cg->k->opt->checked != JIT_CHECKS_NONE &&
+    return (cg->k->opt->checked & OTHER_CHECKS) != 0 &&
            !(named && cg->k->opt->checked == JIT_CHECKS_DEVICES) &&
            (space == PTX_SPACE_GLOBAL || space == PTX_SPACE_GENERIC || space == PTX_SPACE_CONST);
 }
 
 void check_begin(struct codegen *cg)
 {
-    if (cg->k->opt->checked != JIT_CHECKS_DEVICES)
-        return;
     cg->check = arena_alloc(&cg->k->arena, sizeof *cg->check);
-    cg->check->others = call_helper(cg, "weir_rt_others", cg->ptr, &cg->block.ptr, 1);
+    *cg->check = (struct access_check){0};
+    if ((cg->k->opt->checked & JIT_CHECKS_DEVICES) != 0)
+        cg->check->others = call_helper(cg, "weir_rt_others", cg->ptr, &cg->block.ptr, 1);
 }
 
 /* For an address, or a vector of them: is it in the range that begins with number `which`? */
@@ -90,10 +95,13 @@ static LLVMValueRef segments_maybe_others(struct codegen *cg, const struct ptx_o
 static void ask_helper(struct codegen *cg, LLVMValueRef mask, LLVMValueRef at, uint32_t what)
 {
     helper_row_store(cg, 0, at);
+    LLVMTypeRef none = LLVMVoidTypeInContext(cg->alu.ctx);
     LLVMValueRef args[4] = {cg->block.ptr, mask, helper_rows(cg, 0), c32(cg, what)};
-    const char *helper =
-        cg->k->opt->checked == JIT_CHECKS_TOUCHED ? "weir_rt_touch" : "weir_rt_check";
-    call_helper(cg, helper, LLVMVoidTypeInContext(cg->alu.ctx), args, 4);
+    if ((cg->k->opt->checked & JIT_CHECKS_TOUCHED) != 0)
+        call_helper(cg, "weir_rt_touch", none, args, 4);
+    args[3] = c32(cg, what & ~JIT_CHECK_ATOMIC);
+    if ((cg->k->opt->checked & (JIT_CHECKS_MEMORY | JIT_CHECKS_DEVICES)) != 0)
+        call_helper(cg, "weir_rt_check", none, args, 4);
 }
 
 /* Only where a lane's address is suspect. */
@@ -113,19 +121,109 @@ static void ask_if(struct codegen *cg, LLVMValueRef suspect, LLVMValueRef mask, 
     LLVMPositionBuilderAtEnd(b, on);
 }
 
-uint32_t check_how(const struct ptx_instr *i, bool writes)
+/* ---- within a grid ---- */
+
+static bool is_strong(const struct ptx_instr *i)
 {
-    bool atomic = i->op == PTX_OP_atom || i->op == PTX_OP_red || ptx_has(i, PTX_M_volatile) ||
-                  ptx_has(i, PTX_M_relaxed) || ptx_has(i, PTX_M_acquire) ||
-                  ptx_has(i, PTX_M_release);
-    return (writes ? JIT_CHECK_WRITES : 0) | (atomic ? JIT_CHECK_ATOMIC : 0);
+    return i->op == PTX_OP_atom || i->op == PTX_OP_red || ptx_has(i, PTX_M_volatile) ||
+           ptx_has(i, PTX_M_relaxed) || ptx_has(i, PTX_M_acquire) || ptx_has(i, PTX_M_release) ||
+           ptx_has(i, PTX_M_acq_rel);
 }
 
-void check_access(struct codegen *cg, const struct ptx_operand *at, unsigned space, unsigned bytes,
-                  uint32_t how)
+enum jit_scope check_scope(const struct ptx_instr *i)
 {
-    uint32_t what =
-        bytes | (cg->k->opt->checked == JIT_CHECKS_TOUCHED ? how : how & JIT_CHECK_WRITES);
+    return ptx_has(i, PTX_M_cta)       ? JIT_SCOPE_BLOCK
+           : ptx_has(i, PTX_M_cluster) ? JIT_SCOPE_CLUSTER
+                                       : JIT_SCOPE_GRID;
+}
+
+static bool is_compared(const struct codegen *cg, unsigned space)
+{
+    return (cg->k->opt->checked & JIT_CHECKS_THREADS) != 0 &&
+           (space == PTX_SPACE_GLOBAL || space == PTX_SPACE_GENERIC || space == PTX_SPACE_SHARED);
+}
+
+static uint32_t compared_how(const struct codegen *cg, const struct ptx_instr *i, unsigned space,
+                             bool writes)
+{
+    bool both = ptx_has(i, PTX_M_acq_rel);
+    uint32_t how = writes ? JIT_ACCESS_WRITE : 0;
+    how |= is_strong(i) ? JIT_ACCESS_STRONG : 0;
+    how |= both || ptx_has(i, PTX_M_acquire) ? JIT_ACCESS_ACQUIRE : 0;
+    how |= writes && (both || ptx_has(i, PTX_M_release)) ? JIT_ACCESS_RELEASE : 0;
+    how |= space == PTX_SPACE_SHARED ? JIT_ACCESS_SHARED : 0;
+    how |= space == PTX_SPACE_GENERIC ? JIT_ACCESS_GENERIC : 0;
+    how |= cg->check->async || ptx_has(i, PTX_M_async) ? JIT_ACCESS_ASYNC : 0;
+    return how | (uint32_t)check_scope(i) << JIT_ACCESS_SCOPE_SHIFT;
+}
+
+/* What lanes write, as numbers of 64 bits: NULL where it is no single number. */
+static LLVMValueRef as_numbers(struct codegen *cg, LLVMValueRef v)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(v));
+    unsigned bits = 0;
+    switch (LLVMGetTypeKind(element)) {
+    case LLVMIntegerTypeKind: bits = LLVMGetIntTypeWidth(element); break;
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind: bits = 16; break;
+    case LLVMFloatTypeKind: bits = 32; break;
+    case LLVMDoubleTypeKind: bits = 64; break;
+    default: return NULL;
+    }
+    if (bits > 64)
+        return NULL;
+    LLVMTypeRef number = LLVMVectorType(LLVMIntTypeInContext(cg->alu.ctx, bits), JIT_WARP);
+    return LLVMBuildZExt(b, LLVMBuildBitCast(b, v, number, ""), cg->v32i64, "");
+}
+
+static void compare_access(struct codegen *cg, LLVMValueRef address, uint32_t how,
+                           LLVMValueRef stored)
+{
+    LLVMValueRef values = LLVMConstNull(cg->ptr);
+    helper_row_store(cg, 0, LLVMBuildFreeze(cg->alu.b, address, ""));
+    LLVMValueRef numbers = stored != NULL ? as_numbers(cg, stored) : NULL;
+    if (numbers != NULL) {
+        helper_row_store(cg, 1, LLVMBuildFreeze(cg->alu.b, numbers, ""));
+        values = helper_rows(cg, 1);
+    }
+    LLVMValueRef args[5] = {cg->block.ptr, mask_bits(cg), helper_rows(cg, 0), c32(cg, how), values};
+    call_helper(cg, "weir_rt_thread_access", LLVMVoidTypeInContext(cg->alu.ctx), args, 5);
+}
+
+void check_order(struct codegen *cg, enum jit_thread_order op, LLVMValueRef mask, LLVMValueRef arg,
+                 LLVMValueRef row)
+{
+    if ((cg->k->opt->checked & JIT_CHECKS_THREADS) == 0)
+        return;
+    if (row != NULL)
+        helper_row_store(cg, 0, LLVMBuildFreeze(cg->alu.b, row, ""));
+    LLVMValueRef args[5] = {cg->block.ptr, c32(cg, op), mask, arg, helper_rows(cg, 0)};
+    call_helper(cg, "weir_rt_thread_order", LLVMVoidTypeInContext(cg->alu.ctx), args, 5);
+}
+
+void check_async(struct codegen *cg, bool async) { cg->check->async = async; }
+
+LLVMValueRef check_strong_address(struct codegen *cg, const struct ptx_instr *i,
+                                  const struct ptx_operand *at, unsigned space)
+{
+    return is_compared(cg, space) && is_strong(i) ? address_vector(cg, at, space) : NULL;
+}
+
+void check_acquired(struct codegen *cg, const struct ptx_instr *i, LLVMValueRef address,
+                    unsigned space)
+{
+    if (address != NULL)
+        check_order(cg, JIT_ORDER_ACQUIRED, mask_bits(cg),
+                    c32(cg, compared_how(cg, i, space, false)), address);
+}
+
+/* ---- all checks ---- */
+
+static void check_global(struct codegen *cg, const struct ptx_operand *at, unsigned space,
+                         unsigned bytes, uint32_t how)
+{
+    uint32_t what = bytes | how;
     bool named = at->var != NULL && at->reg < 0 && (uint64_t)at->offset < JIT_OTHERS_REACH;
     if (!is_looked_at(cg, space, named))
         return;
@@ -141,13 +239,35 @@ void check_access(struct codegen *cg, const struct ptx_operand *at, unsigned spa
         ask_if(cg, suspect != NULL ? suspect : maybe_others(cg, all), mask_bits(cg), all, what);
 }
 
+void check_access(struct codegen *cg, const struct ptx_instr *i, const struct ptx_operand *at,
+                  unsigned space, unsigned bytes, bool writes, LLVMValueRef stored)
+{
+    if (is_compared(cg, space))
+        compare_access(cg, address_vector(cg, at, space),
+                       bytes | compared_how(cg, i, space, writes), stored);
+    check_global(cg, at, space, bytes,
+                 (writes ? JIT_CHECK_WRITES : 0) | (is_strong(i) ? JIT_CHECK_ATOMIC : 0));
+}
+
+/* Lines of a matrix are given by generic addresses. */
+static void compare_lines(struct codegen *cg, LLVMValueRef mask, LLVMValueRef at, unsigned bytes,
+                          bool writes)
+{
+    uint32_t how = bytes | (writes ? JIT_ACCESS_WRITE : 0) | JIT_ACCESS_GENERIC | JIT_ACCESS_MATRIX;
+    helper_row_store(cg, 0, at);
+    LLVMValueRef args[5] = {cg->block.ptr, mask, helper_rows(cg, 0), c32(cg, how),
+                            LLVMConstNull(cg->ptr)};
+    call_helper(cg, "weir_rt_thread_access", LLVMVoidTypeInContext(cg->alu.ctx), args, 5);
+}
+
 void check_lines(struct codegen *cg, unsigned space, LLVMValueRef start, LLVMValueRef pitch,
                  unsigned lines, unsigned bytes, bool writes)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef number[JIT_WARP];
     uint32_t what = bytes | JIT_CHECK_WARP | (writes ? JIT_CHECK_WRITES : 0);
-    if (space == PTX_SPACE_CONST || !is_looked_at(cg, space, false))
+    bool looks = space != PTX_SPACE_CONST && is_looked_at(cg, space, false);
+    if (!looks && !is_compared(cg, space))
         return;
     for (unsigned n = 0; n < JIT_WARP; n++)
         number[n] = c64(cg, n);
@@ -155,6 +275,10 @@ void check_lines(struct codegen *cg, unsigned space, LLVMValueRef start, LLVMVal
         LLVMBuildMul(b, LLVMConstVector(number, JIT_WARP), splat(cg, pitch, JIT_WARP), "");
     at = LLVMBuildAdd(b, at, splat(cg, LLVMBuildPtrToInt(b, start, cg->i64, ""), JIT_WARP), "");
     LLVMValueRef mask = c32(cg, lines >= JIT_WARP ? 0xffffffffu : (1u << lines) - 1);
+    if (is_compared(cg, space))
+        compare_lines(cg, mask, at, bytes, writes);
+    if (!looks)
+        return;
     if (cg->k->opt->checked != JIT_CHECKS_DEVICES)
         ask_helper(cg, mask, at, what);
     else

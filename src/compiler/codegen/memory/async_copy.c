@@ -153,15 +153,29 @@ static uint32_t bulk_operation(const struct ptx_instr *i)
     return reduction != 0 ? reduction | (uint32_t)bulk_element(i->types[0]) << 8 : 0;
 }
 
+/* A group is committed or waited for. */
+static void tell_group(struct codegen *cg, const struct ptx_instr *i)
+{
+    if (ptx_has(i, PTX_M_commit_group)) {
+        check_order(cg, JIT_ORDER_COMMIT, mask_bits(cg), c32(cg, 0), NULL);
+        return;
+    }
+    uint64_t but = ptx_has(i, PTX_M_wait_all) ? UINT32_MAX : i->operands[0].imm;
+    check_order(cg, JIT_ORDER_AWAIT, mask_bits(cg), c32(cg, but), NULL);
+}
+
 /* to, from, bytes {, barrier {, set of blocks}}, all addresses generic (front/lower.c). */
 static void emit_bulk(struct codegen *cg, const struct ptx_instr *i)
 {
     const struct ptx_operand *o = i->operands;
     bool tells = ptx_has(i, PTX_M_mbarrier__complete_tx__bytes);
     bool many = ptx_has(i, PTX_M_multicast__cluster);
-    if (ptx_has(i, PTX_M_prefetch) || ptx_has(i, PTX_M_commit_group) ||
-        ptx_has(i, PTX_M_wait_group))
+    if (ptx_has(i, PTX_M_prefetch))
         return;
+    if (!is_copy(i)) {
+        tell_group(cg, i);
+        return;
+    }
     helper_row_store(cg, 0, address_vector(cg, &o[0], PTX_SPACE_GENERIC));
     helper_row_store(cg, 1, address_vector(cg, &o[1], PTX_SPACE_GENERIC));
     helper_row_store(cg, 2,
@@ -187,6 +201,9 @@ static void emit_bulk(struct codegen *cg, const struct ptx_instr *i)
  * one more, and that one comes at once: nothing changes. */
 static bool emit_arrival(struct codegen *cg, const struct ptx_instr *i)
 {
+    if ((cg->k->opt->checked & JIT_CHECKS_THREADS) != 0)
+        check_order(cg, JIT_ORDER_COPIES_ARRIVE, mask_bits(cg), c32(cg, 0),
+                    address_vector(cg, &i->operands[0], mem_space(i)));
     if (!ptx_has(i, PTX_M_noinc))
         return true;
     struct ptx_operand ops[2] = {{.kind = PTX_OPR_SINK, .reg = -1}, i->operands[0]};
@@ -209,8 +226,10 @@ bool emit_async_copy(struct codegen *cg, const struct ptx_instr *i)
     }
     if (ptx_has(i, PTX_M_mbarrier))
         return emit_arrival(cg, i);
-    if (!is_copy(i))
+    if (!is_copy(i)) {
+        tell_group(cg, i);
         return true;
+    }
     unsigned bytes = (unsigned)i->operands[2].imm;
     struct ptx_instr access = {.op = PTX_OP_ld,
                                .ntypes = 1,
@@ -221,6 +240,7 @@ bool emit_async_copy(struct codegen *cg, const struct ptx_instr *i)
                                .line = i->line,
                                .column = i->column};
     LLVMValueRef v[4], count = bytes_read(cg, i, bytes);
+    check_async(cg, true);
     if (count == NULL)
         load_lanes(cg, &access, &i->operands[1], v);
     else
@@ -228,5 +248,6 @@ bool emit_async_copy(struct codegen *cg, const struct ptx_instr *i)
     access.op = PTX_OP_st;
     access.spaces[0] = PTX_SPACE_SHARED;
     store_lanes(cg, &access, &i->operands[0], v);
+    check_async(cg, false);
     return true;
 }

@@ -469,13 +469,15 @@ bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
     if (a.op == PTX_M_cas)
         c = as_elem(cg, operand_vector(cg, data + 1, a.type), a.elem);
     LLVMValueRef addr = address_vector(cg, at, mem_space(i));
-    check_access(cg, at, mem_space(i), a.bytes * vec, check_how(i, true));
+    check_access(cg, i, at, mem_space(i), a.bytes * vec, true, NULL);
+    LLVMValueRef strong = check_strong_address(cg, i, at, mem_space(i));
     check_aligned(cg, a.shared ? address_vector(cg, at, PTX_SPACE_GENERIC) : addr, addr,
                   a.bytes * vec);
-    if (!wants && vec == 1 && combined(cg, &a, at, v[0], addr))
+    if (!wants && vec == 1 &&
+        (combined(cg, &a, at, v[0], addr) || (a.op != PTX_M_cas && unrolled(cg, &a, at, data)))) {
+        check_acquired(cg, i, strong, mem_space(i));
         return true;
-    if (!wants && vec == 1 && a.op != PTX_M_cas && unrolled(cg, &a, at, data))
-        return true;
+    }
     for (unsigned k = 0; k < vec; k++) {
         if (k > 0)
             addr = LLVMBuildAdd(cg->alu.b, addr, splat(cg, c64(cg, a.bytes), JIT_WARP), "");
@@ -495,5 +497,6 @@ bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
         write_vector(cg, vector_element(&i->operands[0], k)->reg,
                      LLVMBuildLoad2(cg->alu.b, t, out[k], ""), a.type);
     }
+    check_acquired(cg, i, strong, mem_space(i));
     return true;
 }

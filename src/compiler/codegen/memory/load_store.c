@@ -360,7 +360,7 @@ void load_lanes(struct codegen *cg, const struct ptx_instr *i, const struct ptx_
                 LLVMValueRef *out)
 {
     struct access a = describe_access(cg, i, at);
-    check_access(cg, a.at, a.space, mem_natural(&a), check_how(i, false));
+    check_access(cg, i, a.at, a.space, mem_natural(&a), false, NULL);
     load_vectors(cg, &a, out);
 }
 
@@ -397,7 +397,8 @@ static LLVMValueRef load_atomic_vector(struct codegen *cg, const struct access *
 bool emit_load(struct codegen *cg, const struct ptx_instr *i)
 {
     struct access a = describe_access(cg, i, &i->operands[1]);
-    check_access(cg, a.at, a.space, mem_natural(&a), check_how(i, false));
+    check_access(cg, i, a.at, a.space, mem_natural(&a), false, NULL);
+    LLVMValueRef strong = check_strong_address(cg, i, a.at, a.space);
     keep_in_place(cg, &a);
     const struct ptx_operand *d = &i->operands[0];
     LLVMValueRef out[8];
@@ -437,6 +438,7 @@ bool emit_load(struct codegen *cg, const struct ptx_instr *i)
     }
     if (ptx_has(i, PTX_M_acquire))
         LLVMBuildFence(cg->alu.b, LLVMAtomicOrderingAcquire, false, "");
+    check_acquired(cg, i, strong, a.space);
     return true;
 }
 
@@ -600,15 +602,17 @@ void store_lanes(struct codegen *cg, const struct ptx_instr *i, const struct ptx
                  LLVMValueRef *v)
 {
     struct access a = describe_access(cg, i, at);
-    check_access(cg, a.at, a.space, mem_natural(&a), check_how(i, true));
+    check_access(cg, i, a.at, a.space, mem_natural(&a), true, a.vec == 1 ? v[0] : NULL);
     store_vectors(cg, &a, v);
 }
 
 bool emit_store(struct codegen *cg, const struct ptx_instr *i)
 {
     struct access a = describe_access(cg, i, &i->operands[0]);
-    check_access(cg, a.at, a.space, mem_natural(&a), check_how(i, true));
     const struct ptx_operand *data = &i->operands[1];
+    bool known = a.vec == 1 && (cg->k->opt->checked & JIT_CHECKS_THREADS) != 0;
+    check_access(cg, i, a.at, a.space, mem_natural(&a), true,
+                 known ? operand_vector(cg, vector_element(data, 0), a.type) : NULL);
     if (ptx_has(i, PTX_M_release))
         LLVMBuildFence(cg->alu.b, LLVMAtomicOrderingRelease, false, "");
     keep_in_place(cg, &a);

@@ -56,11 +56,23 @@ bool tensormap_supported(const struct ptx_instr *i, struct diag *d);
 
 /* Checks as jit_options.checked says. Begins those of a function. */
 void check_begin(struct codegen *cg);
-/* JIT_CHECK_WRITES and JIT_CHECK_ATOMIC, as far as they hold for the instruction. */
-uint32_t check_how(const struct ptx_instr *i, bool writes);
-/* Checks that the active lanes may access `bytes` each. */
-void check_access(struct codegen *cg, const struct ptx_operand *at, unsigned space, unsigned bytes,
-                  uint32_t how);
+/* Before the instruction's active lanes access `bytes` each. stored: what they write, as a vector,
+ * where that is one element; else NULL. */
+void check_access(struct codegen *cg, const struct ptx_instr *i, const struct ptx_operand *at,
+                  unsigned space, unsigned bytes, bool writes, LLVMValueRef stored);
+/* The scope that the instruction names, else the widest. */
+enum jit_scope check_scope(const struct ptx_instr *i);
+/* Where the accesses of threads are compared: what may order them. arg: i32; row: <32 x i64>, or
+ * NULL. */
+void check_order(struct codegen *cg, enum jit_thread_order op, LLVMValueRef mask, LLVMValueRef arg,
+                 LLVMValueRef row);
+/* Accesses from now on are an asynchronous copy's, or are not any more. */
+void check_async(struct codegen *cg, bool async);
+/* The addresses of a strong access, where check_acquired is to be told after it; else NULL. */
+LLVMValueRef check_strong_address(struct codegen *cg, const struct ptx_instr *i,
+                                  const struct ptx_operand *at, unsigned space);
+void check_acquired(struct codegen *cg, const struct ptx_instr *i, LLVMValueRef address,
+                    unsigned space);
 /* The same for a matrix of the whole warp: lines of `bytes`, one every `pitch` bytes (i64), from
  * `start`. */
 void check_lines(struct codegen *cg, unsigned space, LLVMValueRef start, LLVMValueRef pitch,

@@ -1,0 +1,232 @@
+/* threads: what compiled code and the helpers of barriers tell, in the terms of the hazards layer;
+ * see threads.h. */
+#include "exec/threads.h"
+
+#include <stdlib.h>
+
+enum { PIECE = 1 << 15 /* bytes of a copy that are told at once */ };
+
+static struct hazard_run *run_of(struct grid_run *run)
+{
+    struct hazard_run *r = atomic_load_explicit(&run->hazards, memory_order_acquire);
+    if (r != NULL)
+        return r;
+    struct hazard_run *made = hazard_run_new();
+    if (atomic_compare_exchange_strong(&run->hazards, &r, made))
+        return made;
+    hazard_run_end(made, NULL, NULL);
+    return r;
+}
+
+static uint64_t number_of(const uint32_t at[3], const uint32_t count[3])
+{
+    return at[0] + (uint64_t)count[0] * (at[1] + (uint64_t)count[1] * at[2]);
+}
+
+static __attribute__((noinline)) void begin(struct grid_block *b, uint64_t number)
+{
+    const struct jit_block *j = &b->jit;
+    uint64_t cluster = j->cluster_size > 1 ? number_of(j->clusterid, j->nclusterid) : number;
+    if (b->hazards == NULL)
+        b->hazards = hazard_block_new();
+    hazard_block_begin(b->hazards, run_of(b->run), (uint32_t)number, (uint32_t)cluster, j->nthreads,
+                       (uint64_t)j->shared, j->total_shared);
+    b->hazard_grid = b->run->gridid;
+    b->hazard_number = number;
+}
+
+struct hazard_block *threads_of(struct grid_block *b)
+{
+    uint64_t number = number_of(b->jit.ctaid, b->jit.nctaid);
+    if (WEIR_UNLIKELY(b->hazard_grid != b->run->gridid || b->hazard_number != number))
+        begin(b, number);
+    return b->hazards;
+}
+
+/* ---- addresses ---- */
+
+/* The block of the cluster whose shared memory the address is in; NULL: none's. */
+static struct grid_block *shared_of(struct grid_block *b, uint64_t address)
+{
+    const struct jit_block *j = &b->jit;
+    if (address - (uint64_t)j->shared < j->total_shared)
+        return b;
+    for (uint32_t r = 0; b->leader != NULL && r < b->leader->nmembers; r++) {
+        struct grid_block *other = b->leader->members[r];
+        if (address - (uint64_t)other->jit.shared < other->jit.total_shared)
+            return other;
+    }
+    return NULL;
+}
+
+/* Memory that no other thread has. */
+static bool is_private(const struct grid_block *b, uint64_t address)
+{
+    return address - (uint64_t)b->memory < b->capacity ||
+           address - (uint64_t)b->jit.params < b->run->launch.param_bytes;
+}
+
+/* The barrier of a cooperative grid is the word of its own that the launch gives it. */
+static bool is_grid_barrier(const struct grid_block *b, uint64_t address)
+{
+    return b->run->workspace != NULL &&
+           address - (uint64_t)b->run->workspace < (uint64_t)GRID_WORKSPACE_BYTES;
+}
+
+/* Takes the lanes that access the grid's barrier. */
+static uint32_t take_grid_barrier(struct grid_block *b, uint32_t mask, const uint64_t *address)
+{
+    uint32_t there = 0;
+    EACH_LANE(lane, b->run->workspace != NULL ? mask : 0)
+    there |= (uint32_t)is_grid_barrier(b, address[lane]) << lane;
+    return there;
+}
+
+/* Lanes whose addresses are in one memory. */
+struct share {
+    struct grid_block *of; /* NULL: global memory */
+    uint32_t mask;
+};
+
+/* Takes some lanes of *left; false: they access private memory. */
+static bool take_share(struct grid_block *b, uint32_t *left, const uint64_t *address,
+                       struct share *s)
+{
+    uint32_t first = (uint32_t)__builtin_ctz(*left);
+    s->of = shared_of(b, address[first]);
+    s->mask = 0;
+    if (s->of == NULL && is_private(b, address[first])) {
+        *left &= *left - 1;
+        return false;
+    }
+    EACH_LANE(lane, *left)
+    {
+        if (shared_of(b, address[lane]) == s->of &&
+            (s->of != NULL || !is_private(b, address[lane])))
+            s->mask |= (uint32_t)1 << lane;
+    }
+    *left &= ~s->mask;
+    return true;
+}
+
+/* ---- what compiled code calls ---- */
+
+void weir_rt_thread_access(struct jit_block *j, uint32_t mask, const uint64_t *address,
+                           uint32_t how, const uint64_t *values)
+{
+    struct grid_block *b = j->grid;
+    const void *pc = __builtin_return_address(0);
+    struct hazard_block *h = threads_of(b);
+    if (mask == 0)
+        return;
+    if ((how & JIT_ACCESS_GENERIC) == 0) {
+        hazard_access(h, (how & JIT_ACCESS_SHARED) != 0 ? h : NULL, j->warp, mask, address, how,
+                      values, pc);
+        return;
+    }
+    struct share s;
+    uint32_t meets = take_grid_barrier(b, mask, address);
+    if (meets != 0 && (how & JIT_ACCESS_WRITE) != 0)
+        hazard_grid_arrive(h, j->warp, meets, b->run->total * b->run->cluster_size);
+    mask &= ~meets;
+    while (mask != 0)
+        if (take_share(b, &mask, address, &s))
+            hazard_access(h, s.of != NULL ? threads_of(s.of) : NULL, j->warp, s.mask, address, how,
+                          values, pc);
+}
+
+static void acquired(struct grid_block *b, uint32_t mask, const uint64_t *address, uint32_t how)
+{
+    struct hazard_block *h = threads_of(b);
+    struct share s;
+    if ((how & JIT_ACCESS_GENERIC) == 0) {
+        hazard_acquired(h, (how & JIT_ACCESS_SHARED) != 0 ? h : NULL, b->jit.warp, mask, address,
+                        how);
+        return;
+    }
+    uint32_t meets = take_grid_barrier(b, mask, address);
+    if (meets != 0)
+        hazard_grid_look(h, b->jit.warp, meets);
+    mask &= ~meets;
+    while (mask != 0)
+        if (take_share(b, &mask, address, &s))
+            hazard_acquired(h, s.of != NULL ? threads_of(s.of) : NULL, b->jit.warp, s.mask, address,
+                            how);
+}
+
+void weir_rt_thread_order(struct jit_block *j, uint32_t op, uint32_t mask, uint32_t arg,
+                          const uint64_t *rows)
+{
+    struct grid_block *b = j->grid;
+    struct hazard_block *h = threads_of(b);
+    if (mask == 0)
+        return;
+    switch (op) {
+    case JIT_ORDER_ACQUIRED: acquired(b, mask, rows, arg); break;
+    case JIT_ORDER_FENCE: hazard_fence(h, j->warp, mask, (enum jit_scope)arg); break;
+    case JIT_ORDER_WARP: hazard_warp_barrier(h, j->warp, mask, rows); break;
+    case JIT_ORDER_BLOCK: hazard_block_barrier(h, j->warp); break;
+    case JIT_ORDER_COMMIT: hazard_async_commit(h, j->warp, mask); break;
+    case JIT_ORDER_AWAIT: hazard_async_wait(h, j->warp, mask, arg); break;
+    default: EACH_LANE(lane, mask) threads_object(b, rows[lane], lane, OBJECT_COPIES);
+    }
+}
+
+/* ---- barriers, objects, copies ---- */
+
+void threads_arrive(struct grid_block *b, uint32_t id, uint32_t warp, uint32_t mask)
+{
+    hazard_barrier_arrive(threads_of(b), id, warp, mask);
+}
+
+void threads_go_on(struct grid_block *b, uint32_t id, const uint32_t waiting[JIT_MAX_WARPS],
+                   bool all)
+{
+    hazard_barrier_open(threads_of(b), id, waiting, all);
+}
+
+void threads_object(struct grid_block *b, uint64_t address, uint32_t lane, enum threads_object what)
+{
+    struct grid_block *of = shared_of(b, address);
+    struct hazard_block *h = threads_of(b), *at = of != NULL ? threads_of(of) : h;
+    uint32_t warp = b->jit.warp, mask = (uint32_t)1 << lane;
+    switch (what) {
+    case OBJECT_INIT: hazard_object_init(at, address); break;
+    case OBJECT_ARRIVE: hazard_object_arrive(h, at, address, warp, mask); break;
+    case OBJECT_PHASE_ENDS: hazard_object_phase_ends(at, address); break;
+    case OBJECT_PASSED: hazard_object_passed(h, at, address, warp, mask); break;
+    case OBJECT_COPIES: hazard_async_arrive(h, at, address, warp, mask); break;
+    }
+}
+
+void threads_copy_side(struct grid_block *b, uint32_t lane, uint64_t at, uint64_t bytes,
+                       bool writes, const void *pc)
+{
+    uint64_t address[JIT_WARP] = {0};
+    uint32_t how = JIT_ACCESS_ASYNC | (writes ? JIT_ACCESS_WRITE : 0);
+    struct hazard_block *h = threads_of(b);
+    struct grid_block *of = shared_of(b, at);
+    for (uint64_t done = 0; done < bytes; done += PIECE) {
+        uint64_t n = bytes - done < PIECE ? bytes - done : PIECE;
+        address[lane] = at + done;
+        hazard_access(h, of != NULL ? threads_of(of) : NULL, b->jit.warp, (uint32_t)1 << lane,
+                      address, how | (uint32_t)n, NULL, pc);
+    }
+}
+
+void threads_copy(struct grid_block *b, uint32_t lane, uint64_t to, uint64_t from, uint64_t bytes,
+                  const void *pc)
+{
+    threads_copy_side(b, lane, from, bytes, false, pc);
+    threads_copy_side(b, lane, to, bytes, true, pc);
+}
+
+/* ---- at the end ---- */
+
+void grid_threads_told(struct grid_run *run,
+                       void (*found)(void *self, const struct hazard_found *found), void *self)
+{
+    struct hazard_run *r = atomic_exchange(&run->hazards, NULL);
+    if (r != NULL)
+        hazard_run_end(r, found, self);
+}

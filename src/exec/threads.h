@@ -1,0 +1,45 @@
+/* threads: tells the hazards layer what the threads of a grid do, for those who look for races
+ * within a grid. Kernels compiled with JIT_CHECKS_THREADS call the two helpers; the helpers that
+ * keep barriers tell of those. */
+#ifndef WEIR_EXEC_THREADS_H
+#define WEIR_EXEC_THREADS_H
+
+#include "exec/internal.h"
+#include "hazards/hazards.h"
+
+/* See abi/kernel_abi.h. */
+void weir_rt_thread_access(struct jit_block *j, uint32_t mask, const uint64_t *address,
+                           uint32_t how, const uint64_t *values);
+void weir_rt_thread_order(struct jit_block *j, uint32_t op, uint32_t mask, uint32_t arg,
+                          const uint64_t *rows);
+
+/* Whether accesses of the grid's threads are compared. */
+static inline bool threads_compared(const struct grid_block *b)
+{
+    return WEIR_UNLIKELY(atomic_load_explicit(&b->run->hazards, memory_order_relaxed) != NULL);
+}
+
+/* The rest only if they are. */
+
+/* What the block's threads have done and come after. */
+struct hazard_block *threads_of(struct grid_block *b);
+/* Threads of a block that arrive at a barrier, and go on there: by number. */
+void threads_arrive(struct grid_block *b, uint32_t id, uint32_t warp, uint32_t mask);
+void threads_go_on(struct grid_block *b, uint32_t id, const uint32_t waiting[JIT_MAX_WARPS],
+                   bool all);
+/* An object in the shared memory of the block or of its cluster, at a generic address. */
+enum threads_object { OBJECT_INIT, OBJECT_ARRIVE, OBJECT_PHASE_ENDS, OBJECT_PASSED, OBJECT_COPIES };
+void threads_object(struct grid_block *b, uint64_t address, uint32_t lane,
+                    enum threads_object what);
+/* An asynchronous copy of the lane's reads or writes bytes; ... and all of a copy. */
+void threads_copy_side(struct grid_block *b, uint32_t lane, uint64_t at, uint64_t bytes,
+                       bool writes, const void *pc);
+void threads_copy(struct grid_block *b, uint32_t lane, uint64_t to, uint64_t from, uint64_t bytes,
+                  const void *pc);
+
+/* What of a complete run nothing orders: calls found(self, ...) for each pair of instructions, and
+ * forgets it. */
+void grid_threads_told(struct grid_run *run,
+                       void (*found)(void *self, const struct hazard_found *found), void *self);
+
+#endif

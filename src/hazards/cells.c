@@ -1,0 +1,104 @@
+/* cells: who accessed each word, or each byte, of a line whose accesses follow no pattern. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hazards/internal.h"
+
+enum { KEPT = 2 };
+
+/* The accesses of a granule that may still race with later ones. */
+struct cell {
+    struct stamp write;        /* the last plain one, */
+    uint32_t value;            /* and what it wrote */
+    struct stamp reads[KEPT];  /* reads, */
+    struct stamp strong[KEPT]; /* and strong writes, that nothing orders among each other */
+};
+
+struct cells {
+    uint32_t shift; /* 0: bytes; else words */
+    struct cell items[];
+};
+
+struct cells *cells_new(bool bytes)
+{
+    uint32_t shift = bytes ? 0 : WORD_SHIFT;
+    struct cells *c = xcalloc(1, sizeof *c + (LINE >> shift) * sizeof *c->items);
+    c->shift = shift;
+    return c;
+}
+
+void cells_free(struct cells *c) { free(c); }
+
+bool cells_fit(const struct cells *c, const struct pattern *p)
+{
+    return c->shift == 0 || pattern_in_words(p);
+}
+
+struct cells *cells_split(struct cells *c)
+{
+    struct cells *bytes = cells_new(true);
+    for (uint32_t i = 0; i < LINE; i++)
+        bytes->items[i] = c->items[i >> c->shift];
+    free(c);
+    return bytes;
+}
+
+static bool before(const struct looking *l, const struct stamp *old, uint32_t lane)
+{
+    return threads_before(l->b, l->warp, lane, old->block, old->warp, old->lane, old->clock);
+}
+
+static void look(const struct looking *l, const struct stamp *old, const struct stamp *now,
+                 uint32_t low, uint32_t high)
+{
+    if ((old->how & STAMP_USED) != 0 && stamps_conflict(old, now, l->b) &&
+        !before(l, old, now->lane))
+        run_found(l, old, old->lane, now, now->lane, low, high);
+}
+
+/* Keeps `now` among the accesses of its kind: instead of one that comes before it, or of one that
+ * tells less than it does. */
+static void keep(const struct looking *l, struct stamp kept[KEPT], const struct stamp *now)
+{
+    for (int n = 0; n < KEPT; n++)
+        if ((kept[n].how & STAMP_USED) == 0 || before(l, &kept[n], now->lane)) {
+            kept[n] = *now;
+            return;
+        }
+    bool same_block = kept[0].block == kept[1].block;
+    if ((same_block && now->block != kept[0].block) ||
+        (same_block && kept[0].warp == kept[1].warp && now->warp != kept[0].warp))
+        kept[1] = *now;
+}
+
+void cells_access(struct cells *c, const struct looking *l, const struct pattern *p, bool looks)
+{
+    uint32_t step = 1u << c->shift;
+    for (uint32_t at = p->low; at < p->high; at += step) {
+        struct cell *cell = &c->items[at >> c->shift];
+        struct stamp now = p->s;
+        uint32_t lane = pattern_lane(p, at);
+        if (p->shift != SHIFT_ONE && !pattern_active(p, lane))
+            continue;
+        now.lane = (uint8_t)lane;
+        uint32_t value = p->value;
+        if (l->values != NULL && (now.how & STAMP_WRITE) != 0) {
+            value = (uint32_t)l->values[lane];
+            now.how |= STAMP_VALUE;
+        }
+        bool same = (now.how & cell->write.how & STAMP_VALUE) != 0 && cell->value == value;
+        if (looks && !(same && (now.how & STAMP_STRONG) == 0))
+            look(l, &cell->write, &now, at, at + step);
+        for (int n = 0; looks && n < KEPT; n++) {
+            look(l, &cell->reads[n], &now, at, at + step);
+            look(l, &cell->strong[n], &now, at, at + step);
+        }
+        if ((now.how & STAMP_WRITE) == 0) {
+            keep(l, cell->reads, &now);
+        } else if ((now.how & STAMP_STRONG) != 0) {
+            keep(l, cell->strong, &now);
+        } else {
+            *cell = (struct cell){.write = now, .value = value};
+        }
+    }
+}

@@ -1,0 +1,234 @@
+/* internal: what the files of the hazards layer share. */
+#ifndef WEIR_HAZARDS_INTERNAL_H
+#define WEIR_HAZARDS_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "hazards/hazards.h"
+
+enum {
+    WARPS = 32,          /* of a block, at most */
+    ALL_WARPS = 0xffff,  /* in a vector: every warp of the block, asynchronous copies left out */
+    ASYNC_WARPS = WARPS, /* the copies of warp w count as accesses of warp ASYNC_WARPS + w */
+    LINE = 128,          /* bytes */
+    BARRIERS = 16,
+    GROUPS = 16 /* of asynchronous copies that a thread can wait for one by one; a power of two */
+};
+
+/* ---- clock.c ---- */
+
+/* What something comes after: accesses of lanes of a warp of a block, as far as they are stamped
+ * with less than `clock`. Immutable and shared. NULL: nothing. */
+struct vector {
+    _Atomic uint32_t refs;
+    uint32_t count;
+    struct vector_entry {
+        uint32_t block;
+        uint16_t warp;
+        uint32_t lanes; /* of ALL_WARPS: all */
+        uint32_t clock;
+    } entries[]; /* by block, warp, lanes */
+};
+
+struct vector *vector_ref(struct vector *v);
+void vector_unref(struct vector *v);
+struct vector *vector_of(const struct vector_entry *entries, uint32_t count); /* in order */
+/* Uses up the reference to `v` and returns one. */
+struct vector *vector_join(struct vector *v, const struct vector *other);
+bool vector_has(const struct vector *v, uint32_t block, uint32_t warp, uint32_t lane,
+                uint32_t clock);
+/* Whether it has all lanes of `mask`. */
+bool vector_has_lanes(const struct vector *v, uint32_t block, uint32_t warp, uint32_t mask,
+                      uint32_t clock);
+
+/* Where something is released, acquired or waited for. */
+enum { LEVELS = 3 }; /* block, cluster, grid */
+struct sync {
+    uint64_t key;
+    struct sync *next;
+    struct released { /* atomics: by level, and by block or cluster */
+        uint32_t level, of;
+        struct vector *what;
+    } *released;
+    uint32_t released_count;
+    struct vector *now, *passed; /* objects: arrivals of this phase and of those before */
+};
+struct sync_table {
+    struct sync **buckets;
+    uint32_t capacity;
+    _Atomic uint32_t count;
+};
+struct sync *sync_find(struct sync_table *t, uint64_t key, bool make); /* NULL: none */
+void sync_table_free(struct sync_table *t);
+/* Accesses of that scope release `what`, for those of the block, the cluster and the grid. */
+void sync_release(struct sync *s, uint32_t level, const struct hazard_block *b,
+                  struct vector *const what[LEVELS]);
+
+/* ---- threads (threads.c) ---- */
+
+/* What single lanes know beyond their warp and block. */
+struct lane_knowledge {
+    struct vector *after;            /* what it comes after */
+    struct vector *fenced[LEVELS];   /* what its last fence of that scope has released, */
+    struct vector *awaiting[LEVELS]; /* and what its next one will acquire */
+};
+
+struct async_state {
+    uint32_t done[JIT_WARP];  /* copies stamped with less are over, for the lane that made them, */
+    uint32_t warp[JIT_WARP];  /* for the warp, */
+    uint32_t block[JIT_WARP]; /* for the block */
+    uint32_t commits[JIT_WARP], commit[JIT_WARP][GROUPS];
+};
+
+struct warp_state {
+    uint32_t clock; /* all lanes' accesses stamped with less come before the warp's next ones */
+    bool waits;     /* at the barrier of all warps */
+    bool knows;     /* a lane has knowledge of its own */
+    struct lane_knowledge lanes[JIT_WARP];
+    struct async_state *async; /* NULL: it has made no copies */
+};
+
+struct line;
+struct page;
+enum { RECENT = 64 };
+
+struct hazard_block {
+    struct hazard_run *run;
+    uint64_t serial; /* the run's */
+    uint32_t number, cluster, nwarps, nthreads;
+    uint32_t clock; /* of accesses now; from 1 */
+    uint32_t all;   /* the block's accesses stamped with less come before all of its next ones */
+    bool waits;     /* a warp waits at the barrier of all */
+    bool knows;     /* a lane has knowledge of its own */
+    bool async;     /* there are asynchronous copies */
+    struct vector *after;          /* what the whole block comes after, beyond itself */
+    struct vector *fenced[LEVELS]; /* by fences before the last barrier of all */
+    struct warp_state *warps;
+    uint32_t grid_phase; /* of the grid's barrier, when one of its threads arrived there */
+    struct vector *arrived[BARRIERS]; /* by those that have gone on */
+    struct sync_table syncs;          /* in its shared memory */
+    uint64_t shared;                  /* where its shared memory is, */
+    struct line *lines;               /* and its lines */
+    uint32_t line_count, line_capacity, generation;
+    struct page *recent[RECENT];
+};
+
+/* What the lanes' accesses so far, and all that they come after, are as a vector. */
+struct vector *threads_release(struct hazard_block *b, uint32_t warp, uint32_t mask);
+void threads_acquire(struct hazard_block *b, uint32_t warp, uint32_t mask,
+                     const struct vector *what);
+/* A strong write by a lane. */
+void threads_write(struct hazard_block *b, struct hazard_block *of, uint32_t warp, uint32_t lane,
+                   uint64_t address, uint32_t how);
+/* A warp is heard of: if it has waited at the barrier of all warps, all have come. */
+void threads_pass(struct hazard_block *b, uint32_t warp);
+static inline void threads_heard(struct hazard_block *b, uint32_t warp)
+{
+    if (WEIR_UNLIKELY(b->waits) && b->warps[warp].waits)
+        threads_pass(b, warp);
+}
+/* Whether an access stamped so comes before what the lane does now, in cases that are not plain. */
+bool threads_before(const struct hazard_block *b, uint32_t warp, uint32_t lane, uint32_t block,
+                    uint32_t old_warp, uint32_t old_lane, uint32_t clock);
+
+/* ---- shadow.c, cells.c ---- */
+
+/* Who accessed, when, how. */
+struct stamp {
+    uint32_t block, clock;
+    uint16_t warp;
+    uint8_t lane, how; /* STAMP_ bits; 0: none */
+    uint32_t site;     /* the lower half of the instruction's address */
+};
+enum {
+    STAMP_USED = 1,
+    STAMP_WRITE = 2,
+    STAMP_STRONG = 4,
+    STAMP_VALUE = 8,  /* its value is known */
+    STAMP_MANY = 16,  /* several lanes of the warp: the same bytes */
+    STAMP_MATRIX = 32 /* all lanes together */
+};
+enum { STAMP_SCOPE_SHIFT = 6 };
+
+/* A warp's access of bytes [low, high) of a line: byte x by lane (x - origin) >> shift, if that is
+ * in `mask`, or, where shift is SHIFT_ONE, by the stamp's lane. */
+enum { SHIFT_ONE = 31 };
+struct pattern {
+    struct stamp s;
+    uint32_t mask, value;
+    int16_t origin;
+    uint8_t low, high, shift;
+};
+
+struct line {
+    uint32_t generation; /* of the block whose shared memory it is */
+    _Atomic uint8_t lock;
+    uint8_t count, capacity;
+    struct cells *cells;      /* NULL: patterns */
+    struct pattern *patterns; /* few, or on the heap */
+    struct pattern few[2];
+};
+
+/* One access while it is looked at. */
+struct looking {
+    struct hazard_block *b, *of; /* as in hazard_access */
+    uint64_t base;               /* what addresses are counted from */
+    uint32_t warp;               /* of the stamp */
+    const void *pc;
+    uint64_t line; /* address or offset */
+    const uint64_t *values;
+};
+
+static inline bool pattern_active(const struct pattern *p, uint32_t lane)
+{
+    return (p->mask >> lane & 1) != 0;
+}
+static inline uint32_t pattern_lane(const struct pattern *p, uint32_t byte)
+{
+    return p->shift == SHIFT_ONE ? p->s.lane : (uint32_t)((int)byte - p->origin) >> p->shift;
+}
+
+enum { WORD_SHIFT = 2 };
+/* Whether each word is accessed by one lane as a whole, or not at all. */
+static inline bool pattern_in_words(const struct pattern *p)
+{
+    return ((p->low | p->high) & ((1 << WORD_SHIFT) - 1)) == 0 &&
+           (p->shift == SHIFT_ONE || (p->shift >= WORD_SHIFT && (p->origin & 3) == 0));
+}
+
+/* Whether accesses of these kinds race if nothing orders them. */
+bool stamps_conflict(const struct stamp *old, const struct stamp *now,
+                     const struct hazard_block *b);
+void run_found(const struct looking *l, const struct stamp *old, uint32_t old_lane,
+               const struct stamp *now, uint32_t lane, uint32_t low, uint32_t high);
+
+/* Lines whose bytes are accessed in no pattern. */
+struct cells *cells_new(bool bytes);
+void cells_free(struct cells *c);
+/* False: it must be by byte first. */
+bool cells_fit(const struct cells *c, const struct pattern *p);
+struct cells *cells_split(struct cells *c);
+void cells_access(struct cells *c, const struct looking *l, const struct pattern *p, bool look);
+
+void line_clear(struct line *l);
+void line_access(struct line *line, const struct looking *l, const struct pattern *p);
+
+struct hazard_run {
+    uint64_t serial; /* that no other run has */
+    uint64_t pc;     /* of some instruction: sites are near it */
+    pthread_mutex_t lock;
+    struct sync_table syncs;               /* of its global memory */
+    struct vector *grid_now, *grid_passed; /* its own barrier: this phase, those before */
+    uint64_t grid_arrived;
+    _Atomic uint32_t grid_phase; /* from 1 */
+    struct page **pages;         /* by hash */
+    uint32_t page_count, page_capacity;
+    _Atomic uint64_t seen[1024]; /* pairs of instructions that were found; 0: free */
+    struct {
+        struct hazard_found *items;
+        size_t count, cap;
+    } found;
+};
+
+#endif
