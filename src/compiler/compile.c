@@ -20,6 +20,7 @@
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/frame.h"
 #include "compiler/codegen/instructions.h"
+#include "compiler/exit_handlers.h"
 #include "compiler/host.h"
 #include "compiler/llvm/baseline.h"
 #include "compiler/llvm/llvm_passes.h"
@@ -680,5 +681,7 @@ const struct jit_plugin *weir_jit_plugin(void)
                                              .dump = compile_dump,
                                              .compile = compile_entry,
                                              .abandoned = compile_abandoned};
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, exit_handlers_keep_out);
     return &plugin;
 }
