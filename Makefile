@@ -12,6 +12,7 @@
 #   make load MINUTES=30            a day's load in short: processes that work in little memory and are killed
 #   make coverage                   rewrites docs/coverage.md from what the code says
 #   make wheel                      a Python wheel in BUILD/wheel: pip install it, then weir run python ...
+#   make cccl                       brings Thrust, CUB and libcu++, where the machine has none
 #   make install PREFIX=/usr/local [DESTDIR=...]
 #
 # Debian packages that are missing are installed first, as root or by sudo.
@@ -20,9 +21,10 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-long check-asan check-tsan model kill fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps install wheel clean
+.PHONY: all deps configure check check-long check-asan check-tsan model kill fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps cccl install wheel clean
 all: configure
 	@cmake --build $(BUILD)
+	@sh cmake/cccl.sh $(BUILD) once
 
 deps:
 	@sh cmake/deps.sh
@@ -116,6 +118,11 @@ install: all
 wheel: all
 	@sh cmake/deps.sh patchelf
 	@python3 tools/wheel/make.py $(BUILD) $(BUILD)/wheel
+
+# NVIDIA's open libraries of headers, if the machine has none; `make` tries once and goes on without.
+cccl: configure
+	@cmake --build $(BUILD) --target weircc weir_headers
+	@sh cmake/cccl.sh $(BUILD)
 
 clean:
 	rm -rf $(BUILD)

@@ -11,6 +11,22 @@
 
 #if defined(__CUDACC__) && defined(__cplusplus)
 
+/* Programmatic dependent launch: waits for the grids that this one depends on, and lets those that
+ * depend on it begin. */
+static __inline__ __attribute__((always_inline, device)) void cudaGridDependencySynchronize(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    __asm__ volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+static __inline__ __attribute__((always_inline, device)) void
+cudaTriggerProgrammaticLaunchCompletion(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    __asm__ volatile("griddepcontrol.launch_dependents;" :::);
+#endif
+}
+
 /* Streams that only device code has: after the parent, and with nobody waiting. */
 #define cudaStreamTailLaunch                  ((cudaStream_t)0x3)
 #define cudaStreamFireAndForget               ((cudaStream_t)0x4)

@@ -77,6 +77,10 @@ static const struct env_entry entries[ENV_COUNT] = {
                          "File that a process writes to, as it happens, what memory pools do: "
                          "allocations and how they came to their memory, frees, chunks "
                          "(JSON for chrome://tracing and Perfetto)."},
+    [ENV_CCCL] =
+        {"WEIR_CCCL", "looked for on this machine",
+         "Directory in which weircc finds Thrust, CUB and libcu++ (docs/weircc.md); \"off\": "
+         "none."},
     [ENV_VISIBLE_DEVICES] = {"CUDA_VISIBLE_DEVICES", "every device",
                              "Devices that programs see, by number, in this order."},
 };

@@ -33,6 +33,7 @@ enum env_variable {
     ENV_LIBRARIES,
     ENV_POOLS_FILE,
     ENV_POOLS_TRACE,
+    ENV_CCCL,
     ENV_VISIBLE_DEVICES,
     ENV_COUNT
 };

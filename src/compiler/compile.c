@@ -681,7 +681,6 @@ const struct jit_plugin *weir_jit_plugin(void)
                                              .dump = compile_dump,
                                              .compile = compile_entry,
                                              .abandoned = compile_abandoned};
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, exit_handlers_keep_out);
+    exit_handlers_keep_out();
     return &plugin;
 }

@@ -291,11 +291,12 @@ static void add_our_headers(struct strlist *argv, const struct toolchain *t)
         free(names);
 }
 
-/* Our part of libcu++ (<cuda/...>), as in a toolkit's directory "cccl": after all directories that
- * the command line names, so that NVIDIA's own library, where a program brings it, is what the
- * program gets, and before those of the system. */
+/* What a toolkit has in its directory "cccl": NVIDIA's own libraries where the machine has them,
+ * and our part of libcu++ (<cuda/...>). They come after all directories that the command line
+ * names, so that a program gets those that it brings, and before those of the system. */
 static void add_cuda_namespace(struct strlist *argv, const struct toolchain *t)
 {
+    list_add_all(argv, "-isystem", &t->cccl);
     list_add(argv, "-isystem");
     list_add(argv, "%s/cccl", t->include);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cccl.h"
 #include "excerpts.h"
 
 enum line_kind {
@@ -75,9 +76,25 @@ static const struct {
      "' is launched from device code, which requires separate compilation (-rdc=true)"},
 };
 
+/* "a.cu:1:10: fatal error: 'cub/cub.cuh' file not found": says what would bring it. */
+static char *reword_missing(const char *plain)
+{
+    static const char before[] = "fatal error: '", after[] = "' file not found";
+    const char *at = strstr(plain, before), *name = at != NULL ? at + strlen(before) : NULL;
+    if (name == NULL || !cccl_has(name) || strstr(name, after) == NULL)
+        return NULL;
+    return xprintf(
+        "%.*s: Thrust, CUB and libcu++ are not on this machine, or not this header: `pip "
+        "install nvidia-cuda-cccl` brings them (or WEIR_CCCL names their directory)\n",
+        (int)strcspn(plain, "\n"), plain);
+}
+
 /* Clearer words for a message's head line; NULL when clang's own are fine. */
 static char *reword(const char *plain)
 {
+    char *missing = reword_missing(plain);
+    if (missing != NULL)
+        return missing;
     for (size_t i = 0; i < WEIR_COUNT(rewordings); i++) {
         const char *at = strstr(plain, rewordings[i].theirs);
         if (at == NULL)

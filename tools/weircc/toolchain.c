@@ -1,5 +1,6 @@
 /* Finding the parts of the toolkit and the compilers it drives; see toolchain.h. */
 #include "toolchain.h"
+#include "cccl.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -137,5 +138,6 @@ static bool find_host_compiler(struct toolchain *t, const struct cmdline *c, str
 bool toolchain_find(struct toolchain *t, const struct cmdline *c, struct diag *d)
 {
     t->ar = xstrdup(c->value[OPT_archiver_binary] != NULL ? c->value[OPT_archiver_binary] : "ar");
-    return find_self(t, d) && find_clang(t, d) && find_host_compiler(t, c, d);
+    return find_self(t, d) && find_clang(t, d) && find_host_compiler(t, c, d) &&
+           cccl_find(t->support, &t->cccl, d);
 }
