@@ -17,6 +17,9 @@ static const struct env_entry entries[ENV_COUNT] = {
     [ENV_DEVICES] = {"WEIR_DEVICES", "1", "Number of devices (1 to 16), all on this machine."},
     [ENV_MEMORY] = {"WEIR_DEVICE_MEMORY", "half of this machine's memory, shared by the devices",
                     "Size of each device's memory, in bytes or with K, M, G or T (\"8G\")."},
+    [ENV_COMPUTE_CAPABILITY] = {"WEIR_COMPUTE_CAPABILITY", "9.0",
+                                "The compute capability that devices say they have: 8.0, 8.6, 8.7, "
+                                "8.9 or 9.0."},
     [ENV_CHECK] =
         {"WEIR_CHECK", "off",
          "Run-time checks to make, with commas between: \"memory\" (each access of kernels "

@@ -15,6 +15,7 @@ enum env_variable {
     ENV_CACHE_DIR,
     ENV_DEVICES,
     ENV_MEMORY,
+    ENV_COMPUTE_CAPABILITY,
     ENV_CHECK,
     ENV_REPORT,
     ENV_ERROR_EXITCODE,

@@ -25,18 +25,26 @@
 #include "ptx/ptx.h"
 
 /* What the device claims to be: the limits that programs meet, in launches, occupancy and
- * attributes alike. Those of a GPU of compute capability 9.0. */
+ * attributes alike. These are those of all GPUs of compute capability 8.0 to 9.0. */
 enum {
-    DEVICE_SM = 90,
-    THREADS_PER_SM = 2048,
-    BLOCKS_PER_SM = 32,
     REGS_PER_SM = 65536,
-    SHARED_DEFAULT_MAX = 49152, /* bytes of a block, */
-    SHARED_OPTIN_MAX = 232448,  /* and when the function was told that it may have more */
-    SHARED_PER_SM = 233472,
-    SHARED_RESERVED = 1024, /* bytes of each block that are not the program's */
+    SHARED_DEFAULT_MAX = 49152, /* bytes of a block that a function may have unasked */
+    SHARED_RESERVED = 1024,     /* bytes of each block that are not the program's */
     CONST_BANK_BYTES = 65536,
 };
+
+/* And those that differ between them. */
+struct device_limits {
+    int sm; /* 90 of compute capability 9.0 */
+    uint32_t threads_per_sm, blocks_per_sm;
+    uint32_t shared_optin_max; /* bytes of a block whose function was told so */
+    uint32_t shared_per_sm;
+    bool clusters;
+};
+/* Those of the compute capability that WEIR_COMPUTE_CAPABILITY names; without it, of 9.0. */
+const struct device_limits *device_limits(void);
+/* Reads the setting, at cuInit; false and a message when it names none. */
+bool device_limits_begin(struct diag *d);
 
 #define WEIR_API __attribute__((visibility("default")))
 

@@ -81,6 +81,9 @@ if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
     check 0 "/lib" "$weir" run sh -c 'echo $LD_LIBRARY_PATH'
     check 0 "device 0:" "$weir" info
 
+    check 0 "compute capability 8.6" env WEIR_COMPUTE_CAPABILITY=8.6 "$weir" info
+    check 1 "WEIR_COMPUTE_CAPABILITY=7.0: must be" env WEIR_COMPUTE_CAPABILITY=7.0 "$weir" info
+
     # what Python's packages look for
     lib=$(cd "$(dirname "$weir")/../lib" && pwd -P)
     check 0 "$lib/weir/cuda/bin/ptxas" "$weir" run sh -c 'echo $TRITON_PTXAS_PATH'

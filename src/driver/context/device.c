@@ -108,8 +108,8 @@ WEIR_API CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev
     CU_TRY(device_check(dev));
     if (major == NULL || minor == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    *major = DEVICE_SM / 10;
-    *minor = DEVICE_SM % 10;
+    *major = device_limits()->sm / 10;
+    *minor = device_limits()->sm % 10;
     return CUDA_SUCCESS;
 }
 

@@ -1,8 +1,8 @@
 /* device_attr: cuDeviceGetAttribute and its kin, and what can be asked of two devices.
  *
- * Three kinds of answers: constants of the programming model, those of a GPU of compute capability
- * 9.0; facts of this machine; and features, 1 only where this version has them. Attributes that
- * are in none of the tables are features that do not exist here: 0. */
+ * Three kinds of answers: constants of the programming model, some of which depend on the compute
+ * capability; facts of this machine; and features, 1 only where this version has them. Attributes
+ * that are in none of the tables are features that do not exist here: 0. */
 #include "driver/objects.h"
 #include "memory/view.h"
 
@@ -24,18 +24,12 @@ static const int constants[CU_DEVICE_ATTRIBUTE_MAX] = {
     [CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y] = 65535,
     [CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z] = 65535,
     [CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK] = SHARED_DEFAULT_MAX,
-    [CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN] = SHARED_OPTIN_MAX,
-    [CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR] = SHARED_PER_SM,
     [CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK] = SHARED_RESERVED,
     [CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY] = CONST_BANK_BYTES,
     [CU_DEVICE_ATTRIBUTE_WARP_SIZE] = JIT_WARP,
     [CU_DEVICE_ATTRIBUTE_MAX_PITCH] = 2147483647,
     [CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK] = REGS_PER_SM,
     [CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR] = REGS_PER_SM,
-    [CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR] = THREADS_PER_SM,
-    [CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR] = BLOCKS_PER_SM,
-    [CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = DEVICE_SM / 10,
-    [CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR] = DEVICE_SM % 10,
     [CU_DEVICE_ATTRIBUTE_COMPUTE_MODE] = CU_COMPUTEMODE_DEFAULT,
     [CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE] = MEMORY_CLOCK_KHZ,
     [CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO] = 2,
@@ -61,8 +55,6 @@ static const int constants[CU_DEVICE_ATTRIBUTE_MAX] = {
     [CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST] = 1,
     [CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED] = 1,
     [CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED] = 1,
-    [CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH] = 1,
-    [CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED] = 1,
     [CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM] = 1,
     [CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED] = 1,
     [CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED] = 1,
@@ -119,6 +111,31 @@ static const int constants[CU_DEVICE_ATTRIBUTE_MAX] = {
     [CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS] = 2046,
 };
 
+/* What depends on the compute capability; false: the attribute does not. */
+static bool of_capability(CUdevice_attribute which, int *out)
+{
+    const struct device_limits *l = device_limits();
+    switch (which) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *out = l->sm / 10; return true;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *out = l->sm % 10; return true;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+        *out = (int)l->threads_per_sm;
+        return true;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
+        *out = (int)l->blocks_per_sm;
+        return true;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+        *out = (int)l->shared_optin_max;
+        return true;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
+        *out = (int)l->shared_per_sm;
+        return true;
+    case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH:
+    case CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED: *out = l->clusters; return true;
+    default: return false;
+    }
+}
+
 /* The cache that all multiprocessors share. */
 static int shared_cache(const struct device_facts *f)
 {
@@ -153,7 +170,10 @@ WEIR_API CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute which, CUdev
     case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES:
         *out = !mem_checked();
         break;
-    default: *out = constants[which]; break;
+    default:
+        if (!of_capability(which, out))
+            *out = constants[which];
+        break;
     }
     return CUDA_SUCCESS;
 }

@@ -45,6 +45,11 @@ CUresult cluster_resolve(CUfunction f, const uint32_t grid[3], uint32_t cluster[
                                 "%s: a launch must name the cluster's size", name);
         return CUDA_SUCCESS;
     }
+    if (!device_limits()->clusters)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "%s: clusters need compute capability 9.0; WEIR_COMPUTE_CAPABILITY "
+                            "names an earlier one",
+                            name);
     uint64_t blocks = (uint64_t)cluster[0] * cluster[1] * cluster[2];
     if (blocks == 0 || blocks > cluster_most(f))
         return driver_error(CUDA_ERROR_INVALID_CLUSTER_SIZE,

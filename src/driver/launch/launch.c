@@ -73,7 +73,7 @@ CUresult launch_check(const struct launch_request *q)
                             "%s: %llu bytes of shared memory; %llu allowed (more with "
                             "cudaFuncSetAttribute, up to %d)",
                             q->f->func->name, (unsigned long long)shared,
-                            (unsigned long long)allowed, SHARED_OPTIN_MAX);
+                            (unsigned long long)allowed, (int)device_limits()->shared_optin_max);
     if (q->cooperative && !fits(q))
         return driver_error(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
                             "%s: a cooperative grid of %ux%ux%u blocks does not fit on the device",

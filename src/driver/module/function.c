@@ -39,7 +39,8 @@ WEIR_API CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute which, i
     CU_TRY(function_ready(&f));
     switch (which) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        if (value < 0 || (uint64_t)value + f->info.static_shared > SHARED_OPTIN_MAX)
+        if (value < 0 ||
+            (uint64_t)value + f->info.static_shared > device_limits()->shared_optin_max)
             return CUDA_ERROR_INVALID_VALUE;
         f->max_dynamic_shared = (uint32_t)value;
         return CUDA_SUCCESS;
@@ -127,11 +128,12 @@ uint32_t function_blocks_per_sm(CUfunction f, uint32_t threads, uint64_t shared)
     if (threads == 0 || threads > f->info.max_threads)
         return 0;
     uint32_t warps = (threads + JIT_WARP - 1) / JIT_WARP;
-    uint32_t blocks = function_min(BLOCKS_PER_SM, THREADS_PER_SM / JIT_WARP / warps);
-    if (shared > SHARED_OPTIN_MAX || f->info.static_shared + shared > SHARED_OPTIN_MAX)
+    const struct device_limits *l = device_limits();
+    uint32_t blocks = function_min(l->blocks_per_sm, l->threads_per_sm / JIT_WARP / warps);
+    if (shared > l->shared_optin_max || f->info.static_shared + shared > l->shared_optin_max)
         return 0;
     uint64_t bytes = f->info.static_shared + shared;
-    blocks = function_min(blocks, SHARED_PER_SM / (bytes + SHARED_RESERVED));
+    blocks = function_min(blocks, l->shared_per_sm / (bytes + SHARED_RESERVED));
     uint64_t regs = (uint64_t)((f->info.num_regs + 7) / 8 * 8) * JIT_WARP * warps;
     return function_min(blocks, regs ? REGS_PER_SM / regs : blocks);
 }
@@ -198,7 +200,7 @@ WEIR_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunct
     if (bytes == NULL || blocks <= 0 || threads <= 0 ||
         blocks > (int)function_blocks_per_sm(f, (uint32_t)threads, 0))
         return CUDA_ERROR_INVALID_VALUE;
-    uint64_t each = SHARED_PER_SM / (uint64_t)blocks;
+    uint64_t each = device_limits()->shared_per_sm / (uint64_t)blocks;
     each = each > SHARED_RESERVED + f->info.static_shared
                ? each - SHARED_RESERVED - f->info.static_shared
                : 0;

@@ -76,7 +76,7 @@ WEIR_API CUresult cuLinkAddData_v2(CUlinkState s, CUjitInputType type, void *dat
                  name != NULL ? name : "input");
         return link_answer(s, CUDA_ERROR_INVALID_IMAGE, &d);
     }
-    switch (container_read(data, size, DEVICE_SM, &s->units, &d)) {
+    switch (container_read(data, size, (unsigned)device_limits()->sm, &s->units, &d)) {
     case CONTAINER_OK: return CUDA_SUCCESS;
     case CONTAINER_NO_CODE:
         if (type == CU_JIT_INPUT_LIBRARY)

@@ -47,7 +47,7 @@ static void *resolve_helper(void *self, const char *name)
 static char *text_of(const void *data, size_t size, CUresult *code, struct diag *d)
 {
     struct fatbin_ptx ptx;
-    switch (fatbin_find_ptx(data, size, DEVICE_SM, &ptx, d)) {
+    switch (fatbin_find_ptx(data, size, (unsigned)device_limits()->sm, &ptx, d)) {
     case FATBIN_OK: return ptx.text;
     case FATBIN_NO_PTX: *code = CUDA_ERROR_NO_BINARY_FOR_GPU; return NULL;
     default: *code = CUDA_ERROR_INVALID_IMAGE; return NULL;
@@ -61,8 +61,9 @@ static struct ptx_module *parse(const char *text, size_t size, CUresult *code, s
     if (ptx == NULL && strstr(d->text, "PTX ISA version") != NULL)
         *code =
             CUDA_ERROR_UNSUPPORTED_PTX_VERSION; /* the parser's words for a version it knows not */
-    if (ptx != NULL && ptx->target_sm > DEVICE_SM) {
-        diag_set(d, 0, 0, "PTX for sm_%d; this device is sm_%d", ptx->target_sm, DEVICE_SM);
+    if (ptx != NULL && ptx->target_sm > device_limits()->sm) {
+        diag_set(d, 0, 0, "PTX for sm_%d; this device is sm_%d", ptx->target_sm,
+                 device_limits()->sm);
         ptx_free(ptx);
         ptx = NULL;
     }

@@ -1,0 +1,63 @@
+"""cuda.core and cuda.bindings: a program from PTX, streams, events, buffers, a graph of the driver."""
+import numpy as np
+from cuda.bindings import driver
+from cuda.core import Device, EventOptions, LaunchConfig, Program, ProgramOptions, launch
+
+PTX = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry twice(.param .u64 values)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [values];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd2, %r1, 4;
+    add.s64 %rd3, %rd1, %rd2;
+    ld.global.u32 %r2, [%rd3];
+    add.u32 %r2, %r2, %r2;
+    st.global.u32 [%rd3], %r2;
+    ret;
+}
+"""
+
+
+def check(result):
+    """The values of a call of the bindings; the first is its code."""
+    assert result[0] == driver.CUresult.CUDA_SUCCESS, result[0]
+    return result[1] if len(result) == 2 else result[1:]
+
+
+def main():
+    device = Device(0)
+    device.set_current()
+    assert device.compute_capability.major in (8, 9)
+    stream = device.create_stream()
+    kernel = Program(PTX, "ptx", ProgramOptions(arch=f"sm_{device.arch}")).compile("cubin").get_kernel("twice")
+
+    values = np.arange(64, dtype=np.int32)
+    buffer = device.allocate(values.nbytes, stream=stream)
+    check(driver.cuMemcpyHtoD(int(buffer.handle), values.ctypes.data, values.nbytes))
+    began = stream.record(options=EventOptions(timing_enabled=True))
+    launch(stream, LaunchConfig(grid=1, block=64), kernel, buffer)
+    ended = stream.record(options=EventOptions(timing_enabled=True))
+    stream.sync()
+    assert ended - began >= 0
+    result = np.empty_like(values)
+    check(driver.cuMemcpyDtoH(result.ctypes.data, int(buffer.handle), values.nbytes))
+    np.testing.assert_array_equal(result, values * 2)
+
+    graph = check(driver.cuGraphCreate(0))
+    check(driver.cuGraphAddEmptyNode(graph, None, 0))
+    runnable = check(driver.cuGraphInstantiate(graph, 0))
+    check(driver.cuGraphLaunch(runnable, int(stream.handle)))
+    stream.sync()
+    check(driver.cuGraphExecDestroy(runnable))
+    check(driver.cuGraphDestroy(graph))
+    buffer.close(stream)
+    print("cuda.core: passed")
+
+
+if __name__ == "__main__":
+    main()
