@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-enum { JIT_ABI_VERSION = 10, JIT_WARP = 32 };
+enum { JIT_ABI_VERSION = 11, JIT_WARP = 32 };
 
 struct jit_block {
     const uint8_t *params; /* kernel parameters at their PTX offsets */
@@ -120,7 +120,11 @@ typedef uint32_t (*jit_function)(struct jit_block *block, uint32_t warp, uint32_
  *     forgets the calls that are over, if `unfinished` is 0.
  * uint32_t weir_rt_yield(struct jit_block *block, uint32_t warp, uint32_t others);
  *     As weir_rt_spin; lanes `others` of the caller's are pending elsewhere. 0: look again; 1:
- * lanes pending where nobody can tell that the warp diverged may go first; 2: all may. */
+ * lanes pending where nobody can tell that the warp diverged may go first; 2: all may.
+ * uint32_t weir_rt_take_pending(uint64_t *pending, const uint64_t *may, uint32_t blocks,
+ *                               uint32_t after);
+ *     Takes the next number out of a set of up to `blocks` numbers that `may` has, too: the first
+ *     one after `after`, else the first one before it. UINT32_MAX: there is none. */
 enum jit_arrive { JIT_ARRIVE_WAITS = 1, JIT_ARRIVE_VOTES = 2 };
 
 /* void weir_rt_spin(struct jit_block *block): a loop that waits for memory has spent the budget, in

@@ -229,6 +229,7 @@ static const struct {
     {"calls_over", (void *)weir_rt_calls_over},
     {"warps", (void *)weir_rt_warps},
     {"yield", (void *)weir_rt_yield},
+    {"take_pending", (void *)weir_rt_take_pending},
     {"lanes_arrive", (void *)weir_rt_lanes_arrive},
     {"lanes_pass", (void *)weir_rt_lanes_pass},
     {"lanes_votes", (void *)weir_rt_lanes_votes},

@@ -290,6 +290,8 @@ void weir_rt_calls_over(struct jit_block *j, uint32_t unfinished);
 /* Kernels on fibers: warps.c, lane_barriers.c. */
 uint32_t weir_rt_warps(struct jit_block *j, jit_function kernel);
 uint32_t weir_rt_yield(struct jit_block *j, uint32_t warp, uint32_t others);
+uint32_t weir_rt_take_pending(uint64_t *pending, const uint64_t *may, uint32_t blocks,
+                              uint32_t after);
 void weir_rt_lanes_arrive(struct jit_block *j, uint32_t warp, uint32_t mask, uint32_t what,
                           const uint64_t id[JIT_WARP], const uint64_t count[JIT_WARP],
                           uint32_t yes);

@@ -10,6 +10,7 @@
  * (`stuck`). If that does not help, either, the block can never go on. */
 #include <stdlib.h>
 
+#include "base/bits.h"
 #include "base/schedule.h"
 #include "exec/lane_barriers.h"
 
@@ -99,4 +100,28 @@ uint32_t weir_rt_yield(struct jit_block *j, uint32_t warp, uint32_t others)
         return b->stuck ? 2 : 1;
     fiber_yield(b, !b->spun);
     return 0;
+}
+
+/* The first number from `first` to before `end` that is in both sets, -1: none is. */
+static int32_t first_of_both(const uint64_t *a, const uint64_t *b, uint32_t first, uint32_t end)
+{
+    for (uint32_t n = first; n < end; n = (n | 63) + 1) {
+        uint64_t both = a[n >> 6] & b[n >> 6] & ~0ull << (n & 63);
+        uint32_t found = (n & ~63u) + (both != 0 ? (uint32_t)__builtin_ctzll(both) : 0);
+        if (both != 0)
+            return found < end ? (int32_t)found : -1;
+    }
+    return -1;
+}
+
+uint32_t weir_rt_take_pending(uint64_t *pending, const uint64_t *may, uint32_t blocks,
+                              uint32_t after)
+{
+    int32_t found = first_of_both(pending, may, after + 1, blocks);
+    if (found < 0)
+        found = first_of_both(pending, may, 0, after);
+    if (found < 0)
+        return UINT32_MAX;
+    bit_clear(pending, found);
+    return (uint32_t)found;
 }

@@ -2,7 +2,8 @@
 # usage: large.sh WEIR: structures of kilobytes that are copied word by word, as compilers write it when
 # one is handed over by value, cost what one instruction does; kernels with hundreds of values that outlive dozens of barriers (CUTLASS's
 # matrix products are such kernels) are compiled by work that grows with their number of
-# instructions, not with values times barriers. Counted, not timed: what LLVM is given, and the code
+# instructions, not with values times barriers; functions with barriers by work that grows with the barriers, not with
+# their square. Counted, not timed: what LLVM is given, and the code
 # that comes out.
 set -eu
 weir=$1
@@ -79,6 +80,34 @@ structure()
     }' > "$dir/kernel.ptx"
     compile
 }
+
+# barriers LOOPS: a recursive function of so many loops with a barrier each, which lanes leave one by one.
+barriers()
+{
+    awk -v loops="$1" 'BEGIN {
+        print ".version 8.0\n.target sm_80\n.address_size 64"
+        print ".func (.reg .b32 r) f(.reg .b32 a, .reg .b32 d);"
+        print ".func (.reg .b32 r) f(.reg .b32 a, .reg .b32 d)\n{\n.reg .pred %p<4>;\n.reg .b32 %r<8>;"
+        print "mov.u32 %r0, a;\nmov.u32 %r1, %tid.x;\nmov.u32 %r3, 99;"
+        for (i = 0; i < loops; i++) {
+            print "AGAIN" i ":\nadd.u32 %r2, %r0, " i ";\nand.b32 %r2, %r2, 3;\nsetp.ne.u32 %p1, %r2, 0;"
+            print "@%p1 bra SKIP" i ";\nmad.lo.u32 %r0, %r0, 5, %r1;\nSKIP" i ":\nbar.sync 0;"
+            print "sub.u32 %r3, %r3, 1;\nsetp.gt.u32 %p2, %r0, %r3;\n@%p2 bra AGAIN" i ";"
+        }
+        print "setp.eq.u32 %p3, d, 0;\n@%p3 bra DONE;\nsub.u32 %r4, d, 1;\ncall (%r0), f, (%r0, %r4);"
+        print "DONE:\nmov.u32 r, %r0;\nret;\n}"
+        print ".visible .entry k(.param .u64 p)\n{\n.reg .b64 %rd<4>;\n.reg .b32 %r<4>;"
+        print "ld.param.u64 %rd0, [p];\nmov.u32 %r0, %tid.x;\ncall (%r1), f, (%r0, 2);"
+        print "st.global.u32 [%rd0], %r1;\nret;\n}"
+    }' > "$dir/kernel.ptx"
+    compile
+}
+
+barriers 12
+few_llvm=$llvm
+barriers 24
+echo "a function of 12 loops with barriers: $few_llvm instructions; of 24: $llvm"
+[ "$llvm" -lt $((few_llvm * 5 / 2)) ] || { echo "each barrier tests all blocks"; exit 1; }
 
 structure 128
 few_bytes=$bytes

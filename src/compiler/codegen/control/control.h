@@ -107,6 +107,9 @@ void pending_set_remove(struct codegen *cg, int32_t b);
 void pending_set_leave(struct codegen *cg);
 /* Goes to the first block in the set, which is not before `first`, or to the next warp. */
 void pending_set_search(struct codegen *cg, int32_t first);
+/* A poll of a loop on fibers, whose lanes have been added at the loop: lanes that weir_rt_yield's
+ * answer allows to go first do, else the first block in the set goes on. */
+void pending_set_offer(struct codegen *cg, const struct jblock *poll, LLVMValueRef may);
 /* The region is over: emits what these branch to. */
 void pending_set_emit_search(struct codegen *cg);
 

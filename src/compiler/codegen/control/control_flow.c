@@ -162,10 +162,28 @@ void flow_yield(struct codegen *cg, const struct jblock *poll)
     run_yield_targets(cg, poll);
 }
 
+/* With a set of blocks at which lanes wait: one search for all polls. */
+static void offer_by_search(struct codegen *cg, const struct jblock *poll, LLVMValueRef may)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMBasicBlockRef first = new_bb(cg, "others_first"), stay = new_bb(cg, "stay");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, may, c32(cg, 0), ""), first, stay);
+    LLVMPositionBuilderAtEnd(b, first);
+    uint64_t *cand = candidates(cg);
+    add_pending(cg, cand, poll->succ[0], mask_bits(cg));
+    free(cand);
+    pending_set_offer(cg, poll, may);
+    LLVMPositionBuilderAtEnd(b, stay);
+}
+
 void flow_offer(struct codegen *cg, const struct jblock *poll, LLVMValueRef may)
 {
     LLVMBuilderRef b = cg->alu.b;
     int32_t n = cg->k->nblocks, loop = poll->succ[0];
+    if (cg->flow->pending_set != NULL) {
+        offer_by_search(cg, poll, may);
+        return;
+    }
     uint64_t *cand = candidates(cg);
     add_pending(cg, cand, loop, mask_bits(cg));
     clear_others(cg, cand);

@@ -8,11 +8,17 @@
  * successors and branches to the search, of which each region has one: it takes the first block out
  * of the set and goes there.
  *
+ * On fibers, where every barrier is a loop with a poll after which lanes that are pending nearly
+ * anywhere may go first (flow_offer), the tests for that are shared, too: each region has one more
+ * search, of which a poll says where it begins and which blocks it may find.
+ *
  * A mask is 0 while no lane is pending at its block: a block clears its own when it ends. Such
  * kernels have no converged copies. */
 #include "compiler/codegen/control/control.h"
+#include "compiler/codegen/instructions.h"
 #include "compiler/codegen/values.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct pending_set {
@@ -22,6 +28,8 @@ struct pending_set {
     uint64_t *targets;        /* blocks that the current region's search may find */
     LLVMBasicBlockRef search; /* NULL: the region has none yet */
     LLVMValueRef from;        /* phi: the word at which the search begins */
+    LLVMBasicBlockRef offer; /* the search for lanes that may go before a poll's loop; NULL: none */
+    LLVMValueRef may, after; /* phis: the set of blocks at which they are, and the loop's block */
 };
 
 /* Tests that a kernel may have, as they are emitted as a rule: in all, and for each instruction. */
@@ -32,9 +40,10 @@ static bool has_too_many_tests(const struct jkernel *k)
     int64_t tests = 0;
     for (int32_t b = 0; b < k->nblocks; b++) {
         const struct jblock *blk = &k->blocks[b];
-        if (blk->spin_yields != NULL)
+        if (blk->spin_yields != NULL && !k->fibers)
             return false; /* a small kernel, whose search may begin anywhere */
-        tests += (int64_t)(blk->nsucc + 1) * bit_count(blk->frontier, k->nblocks);
+        int64_t times = blk->nsucc + 1 + (blk->spin_yields != NULL);
+        tests += times * bit_count(blk->frontier, k->nblocks);
     }
     return (tests > MAX_TESTS && tests > MAX_TESTS_EACH * (int64_t)k->ninstrs) ||
            (k->entry->pragmas & PTX_PRAGMA_LARGE) != 0;
@@ -71,7 +80,7 @@ void pending_set_open(struct codegen *cg)
     struct pending_set *p = cg->flow->pending_set;
     if (p == NULL)
         return;
-    p->search = NULL;
+    p->search = p->offer = NULL;
     memset(p->targets, 0, (size_t)p->words * 8);
 }
 
@@ -138,6 +147,78 @@ void pending_set_search(struct codegen *cg, int32_t first)
     LLVMBuildBr(b, p->search);
 }
 
+/* A set that does not change, in the module. */
+static LLVMValueRef constant_set(struct codegen *cg, const uint64_t *set)
+{
+    int32_t words = cg->flow->pending_set->words;
+    LLVMValueRef *items = xmalloc(sizeof *items * (size_t)words);
+    for (int32_t w = 0; w < words; w++)
+        items[w] = c64(cg, set[w]);
+    LLVMValueRef v = LLVMConstArray2(cg->i64, items, (uint64_t)words);
+    free(items);
+    LLVMValueRef at = LLVMAddGlobal(cg->alu.module, LLVMTypeOf(v), "blocks");
+    LLVMSetInitializer(at, v);
+    LLVMSetGlobalConstant(at, true);
+    LLVMSetLinkage(at, LLVMPrivateLinkage);
+    LLVMSetUnnamedAddress(at, LLVMGlobalUnnamedAddr);
+    return at;
+}
+
+/* Where lanes may be pending while the poll runs, of the blocks in a set. */
+static LLVMValueRef constant_pending(struct codegen *cg, const struct jblock *poll,
+                                     const uint64_t *set)
+{
+    const struct jkernel *k = cg->k;
+    uint64_t *may = xcalloc(bit_bytes(k->nblocks), 1);
+    EACH_BIT (c, poll->frontier, k->nblocks)
+        if (bit_get(set, c) && !k->blocks[c].serialized)
+            bit_set(may, c);
+    LLVMValueRef at = constant_set(cg, may);
+    free(may);
+    return at;
+}
+
+void pending_set_offer(struct codegen *cg, const struct jblock *poll, LLVMValueRef may)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    struct pending_set *p = cg->flow->pending_set;
+    LLVMValueRef all = LLVMBuildICmp(b, LLVMIntUGE, may, c32(cg, 2), "");
+    LLVMValueRef set = LLVMBuildSelect(b, all, constant_pending(cg, poll, poll->spin_yields),
+                                       constant_pending(cg, poll, poll->spin_early), "");
+    LLVMValueRef loop = c32(cg, (uint64_t)poll->succ[0]);
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(b);
+    if (p->offer == NULL) {
+        p->offer = new_bb(cg, "offer");
+        LLVMPositionBuilderAtEnd(b, p->offer);
+        p->may = LLVMBuildPhi(b, cg->ptr, "");
+        p->after = LLVMBuildPhi(b, cg->i32, "");
+        LLVMPositionBuilderAtEnd(b, here);
+    }
+    LLVMAddIncoming(p->may, &set, &here, 1);
+    LLVMAddIncoming(p->after, &loop, &here, 1);
+    LLVMBuildBr(b, p->offer);
+}
+
+/* What polls branch to; where no lanes may go first, the first block in the set goes on. */
+static void emit_offer(struct codegen *cg)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    struct pending_set *p = cg->flow->pending_set;
+    if (p->offer == NULL)
+        return;
+    LLVMPositionBuilderAtEnd(b, p->offer);
+    LLVMValueRef args[4] = {p->memory, p->may, c32(cg, (uint64_t)cg->k->nblocks), p->after};
+    LLVMValueRef block = call_helper(cg, "weir_rt_take_pending", cg->i32, args, 4);
+    LLVMBasicBlockRef none = new_bb(cg, "none_goes_first");
+    LLVMValueRef sw =
+        LLVMBuildSwitch(b, block, none, (unsigned)bit_count(p->targets, cg->k->nblocks));
+    EACH_BIT (c, p->targets, cg->k->nblocks)
+        if (!cg->k->blocks[c].converged)
+            LLVMAddCase(sw, c32(cg, (uint64_t)c), flow_block(cg, c));
+    LLVMPositionBuilderAtEnd(b, none);
+    pending_set_search(cg, 0);
+}
+
 /* A block at which all live lanes are, unless all have ended. */
 static LLVMBasicBlockRef if_any_lives(struct codegen *cg, int32_t c)
 {
@@ -155,6 +236,8 @@ void pending_set_emit_search(struct codegen *cg)
 {
     LLVMBuilderRef b = cg->alu.b;
     struct pending_set *p = cg->flow->pending_set;
+    if (p != NULL)
+        emit_offer(cg);
     if (p == NULL || p->search == NULL)
         return;
     LLVMBasicBlockRef look = new_bb(cg, "look"), next = new_bb(cg, "next_word"),
