@@ -75,14 +75,24 @@ enum rt_telling { RT_TELLS_NOT, RT_TELLING_UNKNOWN, RT_TELLS };
 extern enum rt_telling rt_telling;
 void rt_call_told_begins(const char *name, const void *site);
 cudaError_t rt_call_over(cudaError_t error); /* told, or with an error to keep; returns it */
-/* A macro, so that `call` is made between the two. */
+/* A macro, so that `call` is made between the two. It is there twice, so that a call that nobody is
+ * told of looks once whether it is, and keeps nothing for later: the other one is out of the way.
+ */
 #define done(call)                                                                                 \
     __extension__({                                                                                \
-        if (!LIKELY(rt_telling == RT_TELLS_NOT))                                                   \
+        _Pragma("clang diagnostic push")                                                           \
+            _Pragma("clang diagnostic ignored \"-Wignored-attributes\"") /* it may be no call */   \
+            cudaError_t rt_done_error;                                                             \
+        if (LIKELY(rt_telling == RT_TELLS_NOT)) {                                                  \
+            [[clang::always_inline]] rt_done_error = (call);                                       \
+            if (!LIKELY(rt_done_error == cudaSuccess))                                             \
+                rt_done_error = rt_error_keep(rt_done_error);                                      \
+        } else {                                                                                   \
             rt_call_told_begins(__func__, __builtin_return_address(0));                            \
-        cudaError_t rt_done_error = (call);                                                        \
-        LIKELY(((unsigned)rt_done_error | (unsigned)rt_telling) == 0)                              \
-        ? cudaSuccess : rt_call_over(rt_done_error);                                               \
+            [[clang::noinline]] rt_done_error = (call);                                            \
+            rt_done_error = rt_call_over(rt_done_error);                                           \
+        }                                                                                          \
+        _Pragma("clang diagnostic pop") rt_done_error;                                             \
     })
 /* Forgets it (cudaDeviceReset). */
 void rt_error_reset(void);

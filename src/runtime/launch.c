@@ -21,8 +21,9 @@ static inline cudaError_t check_shape(int device, const dim3 *grid, const dim3 *
 }
 
 /* What every launch begins with. */
-static cudaError_t prepare(const void *func, const dim3 *grid, const dim3 *block, size_t shared,
-                           CUfunction *function)
+static inline __attribute__((always_inline)) cudaError_t prepare(const void *func, const dim3 *grid,
+                                                                 const dim3 *block, size_t shared,
+                                                                 CUfunction *function)
 {
     const struct rt_here *here;
 
