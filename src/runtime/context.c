@@ -9,7 +9,8 @@
 #include <stdatomic.h>
 
 struct device_state {
-    _Atomic(CUcontext) primary; /* NULL until first used */
+    _Atomic(CUcontext) primary; /* NULL until first used, and where it is to be retained again */
+    _Atomic(CUcontext) gone;    /* what it was before the reset of a driver that is not Weir's */
     _Atomic uint32_t resets;    /* how often cudaDeviceReset made it anew */
     struct rt_limits limits;
 };
@@ -19,6 +20,7 @@ static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t count_once = PTHREAD_ONCE_INIT;
 static int device_count;
 static _Atomic uint32_t all_resets; /* of all devices: what threads know of contexts may be over */
+static _Atomic int gone_contexts;   /* devices that were reset and not used since */
 static cudaError_t count_result;
 
 static int thread_device(void) { return rt_thread_seen()->device; }
@@ -89,8 +91,11 @@ static cudaError_t primary_slow(int device, CUcontext *context)
     error = cudaSuccess;
     if (*context == NULL) {
         error = rt_error(CU(cuDevicePrimaryCtxRetain, context, handle));
-        if (error == cudaSuccess)
+        if (error == cudaSuccess) {
             atomic_store(&devices[device].primary, *context);
+            if (atomic_exchange(&devices[device].gone, NULL) != NULL)
+                atomic_fetch_sub(&gone_contexts, 1);
+        }
     }
     pthread_mutex_unlock(&devices_lock);
     return error;
@@ -104,17 +109,56 @@ cudaError_t rt_primary(int device, CUcontext *context)
     return LIKELY(*context != NULL) ? cudaSuccess : primary_slow(device, context);
 }
 
+/* A primary context that a GPU's driver has reset is of no use until it is retained again: by the
+ * thread that next needs it, since a program that ends with a reset needs none. */
+static void forget_primary(int device)
+{
+    pthread_mutex_lock(&devices_lock);
+    CUcontext context = atomic_exchange(&devices[device].primary, NULL);
+    if (context != NULL && atomic_exchange(&devices[device].gone, context) == NULL)
+        atomic_fetch_add(&gone_contexts, 1);
+    pthread_mutex_unlock(&devices_lock);
+}
+
+/* The device whose primary context this was before a reset; -1: of none. */
+static __attribute__((noinline)) int device_gone(CUcontext context)
+{
+    for (int i = 0; i < device_count; i++)
+        if (atomic_load(&devices[i].gone) == context)
+            return i;
+    return -1;
+}
+
+/* A fault may stay with a GPU for the life of the process: then it is no device any more, which is
+ * what NVIDIA's runtime says, too (asked of an H200, driver 580). */
+static __attribute__((noinline)) cudaError_t check_came_back(int device)
+{
+    CUfunc_cache unused; /* a question that changes nothing */
+
+    if (CU(cuCtxGetCacheConfig, &unused) == CUDA_SUCCESS)
+        return cudaSuccess;
+    forget_primary(device);
+    return cudaErrorDevicesUnavailable;
+}
+
 cudaError_t rt_context(void)
 {
     CUcontext context = NULL;
+    int device = thread_device();
 
     RT_TRY(rt_init());
     CU_TRY(CU(cuCtxGetCurrent, &context));
-    if (LIKELY(context != NULL))
-        return cudaSuccess;
-    RT_TRY(rt_primary(thread_device(), &context));
+    if (LIKELY(context != NULL)) {
+        if (LIKELY(atomic_load_explicit(&gone_contexts, memory_order_acquire) == 0))
+            return cudaSuccess;
+        device = device_gone(context);
+        if (device < 0)
+            return cudaSuccess;
+    }
+    bool again = context != NULL;
+    RT_TRY(rt_primary(device, &context));
     CU_TRY(CU(cuCtxSetCurrent, context));
-    return cudaSuccess;
+    return again ? check_came_back(device) : cudaSuccess;
 }
 
 cudaError_t rt_healthy(void)
@@ -342,7 +386,7 @@ static cudaError_t synchronize(void)
 
 PUBLIC cudaError_t cudaDeviceSynchronize(void) { return done(synchronize()); }
 
-/* The primary context stays retained: the driver makes it anew when it is next used. */
+/* Weir's driver makes the primary context, which stays retained, anew when it is next used. */
 static cudaError_t reset(void)
 {
     CUdevice handle;
@@ -354,6 +398,8 @@ static cudaError_t reset(void)
         atomic_fetch_add(&devices[device].resets, 1);
         atomic_fetch_add(&all_resets, 1);
         CU_TRY(CU(cuDevicePrimaryCtxReset_v2, handle));
+        if (!RT_HAS(weir_current_context))
+            forget_primary(device);
     }
     return cudaSuccess;
 }

@@ -20,7 +20,7 @@ static cudaError_t entry_point(const char *symbol, void **function, unsigned ver
     result = CU(cuGetProcAddress_v2, symbol, function, (int)version, flags, &found);
     if (status != NULL)
         *status = (enum cudaDriverEntryPointQueryResult)found;
-    if (result != CUDA_ERROR_NOT_FOUND) /* that is an answer: no function, and the status */
+    if (result != CUDA_ERROR_NOT_FOUND) /* older drivers' way of saying no function */
         CU_TRY(result);
     return cudaSuccess;
 }

@@ -74,11 +74,25 @@ PUBLIC cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNode
     return done(node_type(node, pType));
 }
 
-GRAPH_API(cudaGraphConditionalHandleCreate,
-          (cudaGraphConditionalHandle * pHandle_out, cudaGraph_t graph, unsigned defaultLaunchValue,
-           unsigned flags),
-          cuGraphConditionalHandleCreate, (CUgraphConditionalHandle *)pHandle_out, graph, NULL,
-          defaultLaunchValue, flags)
+/* The handle belongs to a context: the thread's, as the node that will use it (graph_node.c). */
+static cudaError_t conditional_handle(cudaGraphConditionalHandle *handle, cudaGraph_t graph,
+                                      unsigned value, unsigned flags)
+{
+    CUcontext context;
+
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuCtxGetCurrent, &context));
+    CU_TRY(CU(cuGraphConditionalHandleCreate, (CUgraphConditionalHandle *)handle, graph, context,
+              value, flags));
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *pHandle_out,
+                                                    cudaGraph_t graph, unsigned defaultLaunchValue,
+                                                    unsigned flags)
+{
+    return done(conditional_handle(pHandle_out, graph, defaultLaunchValue, flags));
+}
 
 /* ---- objects of the program ---- */
 

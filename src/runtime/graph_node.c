@@ -384,6 +384,7 @@ static cudaError_t any_in(const struct cudaGraphNodeParams *p, CUgraphNodeParams
         out->conditional.handle = p->conditional.handle;
         out->conditional.type = (CUgraphConditionalNodeType)p->conditional.type;
         out->conditional.size = p->conditional.size;
+        CU_TRY(CU(cuCtxGetCurrent, &out->conditional.ctx));
         return cudaSuccess;
     default: return cudaSuccess; /* the driver knows */
     }

@@ -118,6 +118,7 @@ void rt_error_reset(void);
         if (LIKELY(rt_try_first == CUDA_SUCCESS))                                                  \
             return cudaSuccess;                                                                    \
         if (rt_try_first != CUDA_ERROR_INVALID_CONTEXT &&                                          \
+            rt_try_first != CUDA_ERROR_CONTEXT_IS_DESTROYED &&                                     \
             rt_try_first != CUDA_ERROR_NOT_INITIALIZED)                                            \
             return rt_error(rt_try_first);                                                         \
         RT_TRY(rt_context());                                                                      \

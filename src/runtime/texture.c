@@ -155,6 +155,14 @@ static cudaError_t check_reads(const struct cudaResourceDesc *resource,
     return cudaSuccess;
 }
 
+/* The driver calls a missing array an invalid value. */
+static cudaError_t check_array(const struct cudaResourceDesc *r)
+{
+    RT_CHECK(r->resType != cudaResourceTypeArray || r->res.array.array != NULL,
+             cudaErrorInvalidResourceHandle);
+    return cudaSuccess;
+}
+
 static cudaError_t create_texture(cudaTextureObject_t *object,
                                   const struct cudaResourceDesc *resource,
                                   const struct cudaTextureDesc *texture,
@@ -165,6 +173,7 @@ static cudaError_t create_texture(cudaTextureObject_t *object,
 
     RT_CHECK(object != NULL && resource != NULL, cudaErrorInvalidValue);
     RT_CHECK(texture, cudaErrorInvalidResourceHandle);
+    RT_TRY(check_array(resource));
     RT_TRY(resource_to_driver(resource, &r));
     RT_TRY(check_reads(resource, texture));
     texture_to_driver(texture, &t);
@@ -249,6 +258,7 @@ static cudaError_t create_surface(cudaSurfaceObject_t *object,
     CUDA_RESOURCE_DESC r;
 
     RT_CHECK(object != NULL && resource != NULL, cudaErrorInvalidValue);
+    RT_TRY(check_array(resource));
     RT_TRY(resource_to_driver(resource, &r));
     RT_TRY(rt_context());
     CU_TRY(CU(cuSurfObjectCreate, object, &r));

@@ -259,11 +259,12 @@ static void addresses(void)
     OK(cuGetProcAddress("cuMemAdvise", &p, CUDA_VERSION, 0, &status));
     OK(cuGetProcAddress("cuMemAdvise", &older, 12000, 0, &status));
     CHECK(p != older);
-    CHECK_CU(cuGetProcAddress("cuMemAdvise", &p, 5000, 0, &status), CUDA_ERROR_NOT_FOUND);
+    OK(cuGetProcAddress("cuMemAdvise", &p, 5000, 0, &status));
     CHECK(p == NULL && status == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
-    CHECK_CU(cuGetProcAddress("cuNothing", &p, CUDA_VERSION, 0, &status), CUDA_ERROR_NOT_FOUND);
+    OK(cuGetProcAddress("cuNothing", &p, CUDA_VERSION, 0, &status));
     CHECK(p == NULL && status == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
-    CHECK_CU(cuGetProcAddress("malloc", &p, CUDA_VERSION, 0, NULL), CUDA_ERROR_NOT_FOUND);
+    OK(cuGetProcAddress("malloc", &p, CUDA_VERSION, 0, NULL));
+    CHECK(p == NULL);
     CHECK_CU(cuGetProcAddress(NULL, &p, CUDA_VERSION, 0, NULL), CUDA_ERROR_INVALID_VALUE);
     CHECK_CU(cuGetProcAddress("cuInit", &p, CUDA_VERSION, 4, NULL), CUDA_ERROR_INVALID_VALUE);
 }

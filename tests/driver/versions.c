@@ -51,8 +51,7 @@ static void ask(const char *name, int version, cuuint64_t flags)
         expected(name, version, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
     CUresult r = cuGetProcAddress(name, &p, version, flags, &status);
     void *wanted = symbol != NULL ? dlsym(RTLD_DEFAULT, symbol) : NULL;
-    if (!check_count(p == wanted && (symbol == NULL) == (p == NULL) &&
-                     r == (p != NULL ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND) &&
+    if (!check_count(p == wanted && (symbol == NULL) == (p == NULL) && r == CUDA_SUCCESS &&
                      status == (p != NULL ? CU_GET_PROC_ADDRESS_SUCCESS
                                           : CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT)))
         printf("%s of %d, flags %d: %p, not %p (%s), status %d, %s\n", name, version, (int)flags, p,
@@ -69,7 +68,7 @@ static void by_name(void)
         }
     void *p;
     CUdriverProcAddressQueryResult status;
-    CHECK_CU(cuGetProcAddress("cuMemAlloc_v2", &p, CUDA_VERSION, 0, &status), CUDA_ERROR_NOT_FOUND);
+    OK(cuGetProcAddress("cuMemAlloc_v2", &p, CUDA_VERSION, 0, &status));
     CHECK(p == NULL && status == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
     CHECK_CU(cuGetProcAddress("cuInit", &p, CUDA_VERSION + 10, 0, &status),
              CUDA_ERROR_INVALID_VALUE);
@@ -79,8 +78,59 @@ static void by_name(void)
     CHECK(p == dlsym(RTLD_DEFAULT, "cuStreamWaitValue32"));
     OK(cuGetProcAddress("cuGraphInstantiate", &p, 12000, 0, &status));
     CHECK(p == dlsym(RTLD_DEFAULT, "cuGraphInstantiate_v2"));
-    CHECK_CU(cuGetProcAddress("cuStreamQuery", &p, 6050, 2, &status), CUDA_ERROR_NOT_FOUND);
-    CHECK(status == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+    OK(cuGetProcAddress("cuStreamQuery", &p, 6050, 2, &status));
+    CHECK(p == NULL && status == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+}
+
+/* Versions and flags out of their range, as an H200's driver of CUDA 13.0 answered. */
+static void odd_questions(void)
+{
+    static const struct {
+        const char *name;
+        int version;
+        cuuint64_t flags;
+        const char *symbol; /* NULL: none */
+        CUdriverProcAddressQueryResult status;
+    } answers[] = {
+        {"cuMemAlloc", -1, 0, "cuMemAlloc_v2", CU_GET_PROC_ADDRESS_SUCCESS},
+        {"cuStreamSynchronize", -1, 2, "cuStreamSynchronize_ptsz", CU_GET_PROC_ADDRESS_SUCCESS},
+        {"cuMemAlloc_v2", -1, 0, NULL, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND},
+        {"cuInit", 0, 0, NULL, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT},
+        {"", 12000, 0, NULL, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND},
+        {"cuStreamSynchronize", 12000, 3, "cuStreamSynchronize_ptsz", CU_GET_PROC_ADDRESS_SUCCESS},
+        {"cuStreamSynchronize", 6050, 3, NULL, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT},
+        {"cuMemAlloc", 2000, 3, "cuMemAlloc", CU_GET_PROC_ADDRESS_SUCCESS},
+    };
+    for (size_t n = 0; n < sizeof answers / sizeof *answers; n++) {
+        void *p = (void *)&p;
+        CUdriverProcAddressQueryResult status = 99;
+        OK(cuGetProcAddress(answers[n].name, &p, answers[n].version, answers[n].flags, &status));
+        CHECK(p == (answers[n].symbol != NULL ? dlsym(RTLD_DEFAULT, answers[n].symbol) : NULL));
+        CHECK(status == answers[n].status);
+        OK(cuGetProcAddress(answers[n].name, &p, answers[n].version, answers[n].flags, NULL));
+    }
+    for (cuuint64_t flags = 4; flags != 0; flags <<= 1) {
+        void *p = (void *)&p;
+        CHECK_CU(cuGetProcAddress("cuInit", &p, 12000, flags, NULL), CUDA_ERROR_INVALID_VALUE);
+        CHECK(p == (void *)&p);
+    }
+}
+
+/* The version without a status fails where there is nothing to find, and leaves the answer. */
+static void without_status(void)
+{
+    CUresult (*ask_first)(const char *, void **, int, cuuint64_t) =
+        dlsym(RTLD_DEFAULT, "cuGetProcAddress");
+    void *p = (void *)&p;
+    CHECK_CU(ask_first("cuNothing", &p, 12000, 0), CUDA_ERROR_NOT_FOUND);
+    CHECK_CU(ask_first("cuInit", &p, 1000, 0), CUDA_ERROR_NOT_FOUND);
+    CHECK_CU(ask_first("cuInit", &p, 14000, 0), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(ask_first("cuInit", &p, 12000, 4), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(ask_first("cuInit", NULL, 12000, 0), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(ask_first(NULL, &p, 12000, 0), CUDA_ERROR_INVALID_VALUE);
+    CHECK(p == (void *)&p);
+    OK(ask_first("cuInit", &p, -1, 0));
+    CHECK(p == dlsym(RTLD_DEFAULT, "cuInit"));
 }
 
 /* ---- addresses of 32 bits ---- */
@@ -547,6 +597,8 @@ int main(void)
     CUcontext c = begin();
     CUmodule module = load();
     by_name();
+    odd_questions();
+    without_status();
     too_high(module);
     sizes();
     narrow();

@@ -72,42 +72,34 @@ static const char *procaddress_symbol(const struct call_version *first, int vers
     return symbol[per_thread && has_own];
 }
 
-static CUresult procaddress_find(const char *name, int version, bool per_thread, void **out,
-                                 CUdriverProcAddressQueryResult *status)
-{
-    const struct call_version *first = procaddress_first(name);
-    const char *symbol = first != NULL ? procaddress_symbol(first, version, per_thread) : NULL;
-    *out = symbol != NULL ? library_symbol(symbol) : NULL;
-    if (*out != NULL) {
-        *status = CU_GET_PROC_ADDRESS_SUCCESS;
-        return CUDA_SUCCESS;
-    }
-    *status = first != NULL ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-                            : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    return driver_error(CUDA_ERROR_NOT_FOUND, "cuGetProcAddress: no %s in version %d of the API",
-                        name, version);
-}
-
+/* A name that is not found is an answer like another: success, NULL and a status (asked of an
+ * H200's driver 580). A version is one of the API that this driver has; less than 0 means the
+ * newest. */
 static CUresult procaddress_get(const char *name, void **out, int version, cuuint64_t flags,
-                                CUdriverProcAddressQueryResult *status, bool per_thread)
+                                CUdriverProcAddressQueryResult *status)
 {
-    CUdriverProcAddressQueryResult unused;
-    if (name == NULL || out == NULL || version < 0 || version > CUDA_VERSION ||
+    if (name == NULL || out == NULL || version > CUDA_VERSION ||
         (flags & ~(cuuint64_t)(CU_GET_PROC_ADDRESS_LEGACY_STREAM |
-                               CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)) != 0 ||
-        flags ==
-            (CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM))
+                               CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)) != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if (flags != CU_GET_PROC_ADDRESS_DEFAULT)
-        per_thread = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
-    return procaddress_find(name, version, per_thread, out, status != NULL ? status : &unused);
+    const struct call_version *first = procaddress_first(name);
+    bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+    const char *symbol =
+        first != NULL ? procaddress_symbol(first, version < 0 ? CUDA_VERSION : version, per_thread)
+                      : NULL;
+    *out = symbol != NULL ? library_symbol(symbol) : NULL;
+    if (status != NULL)
+        *status = *out != NULL    ? CU_GET_PROC_ADDRESS_SUCCESS
+                  : first != NULL ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                                  : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    return CUDA_SUCCESS;
 }
 
 #undef cuGetProcAddress
 WEIR_API CUresult cuGetProcAddress_v2(const char *name, void **out, int version, cuuint64_t flags,
                                       CUdriverProcAddressQueryResult *status)
 {
-    return procaddress_get(name, out, version, flags, status, false);
+    return procaddress_get(name, out, version, flags, status);
 }
 
 WEIR_API CUresult cuGetProcAddress_v2_ptsz(const char *name, void **out, int version,
@@ -116,12 +108,20 @@ WEIR_API CUresult cuGetProcAddress_v2_ptsz(const char *name, void **out, int ver
 WEIR_API CUresult cuGetProcAddress_v2_ptsz(const char *name, void **out, int version,
                                            cuuint64_t flags, CUdriverProcAddressQueryResult *status)
 {
-    return procaddress_get(name, out, version, flags, status, true);
+    if (flags == CU_GET_PROC_ADDRESS_DEFAULT)
+        flags = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+    return procaddress_get(name, out, version, flags, status);
 }
 
-/* CUDA 11's version. */
+/* CUDA 11's version, which has no status: a name that is not found is an error, and *out stays. */
 WEIR_API CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t flags);
 WEIR_API CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t flags)
 {
-    return procaddress_get(name, out, version, flags, NULL, false);
+    void *found = NULL;
+    CU_TRY(procaddress_get(name, out != NULL ? &found : NULL, version, flags, NULL));
+    if (found == NULL)
+        return driver_error(CUDA_ERROR_NOT_FOUND,
+                            "cuGetProcAddress: no %s in version %d of the API", name, version);
+    *out = found;
+    return CUDA_SUCCESS;
 }
