@@ -57,10 +57,15 @@
 #define __nv_is_extended_device_lambda_with_preserved_return_type_closure_type(...) false
 #define __nv_is_extended_device_lambda_with_preserved_return_type(...)              false
 
+/* What nvcc's own headers bring in. */
+#include <assert.h>
+#include <ctype.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmath>
 #include <cstdlib>
 #include <new>

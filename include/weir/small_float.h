@@ -15,6 +15,12 @@
 
 namespace weir
 {
+/* A type, where the two are the same. */
+template <class A, class B> struct same {
+};
+template <class A> struct same<A, A> {
+    using type = A;
+};
 
 enum class rounding { nearest, zero, down, up };
 

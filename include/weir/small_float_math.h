@@ -88,29 +88,50 @@ WEIR_STORE(__stwt)
 
 /* ---- atomic addition ---- */
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= WEIR_ATOMIC_ARCH
+/* Where the architecture has no such instruction, the word is exchanged until nobody else has
+ * changed it meanwhile, as nvcc's headers do it. */
 WEIR_SF_DEVICE WEIR_H atomicAdd(WEIR_H *p, WEIR_H v)
 {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= WEIR_ATOMIC_ARCH
     unsigned short old;
     asm volatile("atom.add.noftz." WEIR_PTX_TYPE " %0, [%1], %2;"
                  : "=h"(old)
                  : "l"(p), "h"(weir::bits_as<unsigned short>(v))
                  : "memory");
     return weir::bits_as<WEIR_H>(old);
-}
+#else
+    unsigned shift = ((unsigned long long)p & 2) * 8;
+    unsigned *word = (unsigned *)((unsigned long long)p & ~3ull);
+    unsigned seen = *(volatile unsigned *)word, old;
+    do {
+        old = seen;
+        WEIR_H sum = __hadd(weir::bits_as<WEIR_H>((unsigned short)(old >> shift)), v);
+        unsigned bits = (unsigned)weir::bits_as<unsigned short>(sum) << shift;
+        seen = atomicCAS(word, old, (old & ~(0xffffu << shift)) | bits);
+    } while (seen != old);
+    return weir::bits_as<WEIR_H>((unsigned short)(old >> shift));
 #endif
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= WEIR_ATOMIC2_ARCH
-/* Each half is added atomically; the pair is not. */
+}
+/* Each half is added atomically; the pair need not be. */
 WEIR_SF_DEVICE WEIR_H2 atomicAdd(WEIR_H2 *p, WEIR_H2 v)
 {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= WEIR_ATOMIC2_ARCH
     unsigned old;
     asm volatile("atom.add.noftz." WEIR_PTX_TYPE "x2 %0, [%1], %2;"
                  : "=r"(old)
                  : "l"(p), "r"(weir::bits_as<unsigned>(v))
                  : "memory");
     return weir::bits_as<WEIR_H2>(old);
-}
+#else
+    unsigned seen = *(volatile unsigned *)p, old;
+    do {
+        old = seen;
+        WEIR_H2 sum = __hadd2(weir::bits_as<WEIR_H2>(old), v);
+        seen = atomicCAS((unsigned *)p, old, weir::bits_as<unsigned>(sum));
+    } while (seen != old);
+    return weir::bits_as<WEIR_H2>(old);
 #endif
+}
 
 #endif /* __CUDA__ */
 

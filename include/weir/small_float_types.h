@@ -112,7 +112,12 @@ struct __attribute__((aligned(4))) WEIR_H2 {
         x = a;
         y = b;
     }
-    WEIR_SF_MEMBER WEIR_H2 &operator=(const WEIR_RAW2 &raw) { return *this = WEIR_H2(raw); }
+    /* A template, for which braces stand for nothing: `pair = {a, b}` means the constructor. */
+    template <class R, class = typename weir::same<R, WEIR_RAW2>::type>
+    WEIR_SF_MEMBER WEIR_H2 &operator=(const R &raw)
+    {
+        return *this = WEIR_H2(raw);
+    }
     WEIR_SF_MEMBER operator WEIR_RAW2() const
     {
         WEIR_RAW a = x, b = y;

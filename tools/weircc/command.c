@@ -309,6 +309,7 @@ static void add_message_options(struct strlist *argv, const struct cmdline *c)
     list_add(argv, "-Wno-ignored-optimization-argument");
     list_add(argv, "-Wno-unknown-pragmas"); /* nvcc's pragmas are everywhere */
     list_add(argv, "-Wno-pass-failed");     /* #pragma unroll is a wish */
+    list_add(argv, "-Wno-register");        /* nvcc takes the word in C++17, too */
     /* constexpr functions that call log and its kin, which gcc takes for constants */
     list_add(argv, "-Wno-invalid-constexpr");
     if (isatty(STDERR_FILENO))
