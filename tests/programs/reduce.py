@@ -48,8 +48,15 @@ class Reducer:
         finally:
             shutil.rmtree(directory, ignore_errors=True)
 
+    def over(self):
+        return time.monotonic() > self.end or self.tries >= self.options.tries
+
+    def body(self):
+        """Where the kernel ends and what every program needs begins: that is not tried to be left out."""
+        return next((k for k, line in enumerate(self.lines) if line.startswith('extern "C" __global__')), len(self.lines))
+
     def attempt(self, lines):
-        if time.monotonic() > self.end or not self.differs(lines):
+        if self.over() or not self.differs(lines):
             return False
         self.lines = lines
         print("%d lines after %d tries" % (len(lines), self.tries), file=sys.stderr, flush=True)
@@ -57,11 +64,11 @@ class Reducer:
 
     def without_chunks(self):
         """Leaves out ranges of whole lines and blocks, long ones first."""
-        size, changed = max(1, len(self.lines) // 2), False
+        size, changed = max(1, self.body() // 2), False
         while size:
-            start = 0
-            while start < len(self.lines):
-                end = balanced(self.lines, start, size)
+            start = 1
+            while start < self.body():
+                end = balanced(self.lines[:self.body()], start, size)
                 if end and self.attempt(self.lines[:start] + self.lines[end:]):
                     changed = True
                 else:
@@ -145,6 +152,7 @@ def main():
     parser.add_argument("--tier", default="baseline", choices=TIERS)
     parser.add_argument("--width", help="a value of WEIR_VECTORS")
     parser.add_argument("--seconds", type=int, default=600)
+    parser.add_argument("--tries", type=int, default=100000, help="end after so many programs")
     parser.add_argument("--hangs", action="store_true", help="a program that does not end counts as differing")
     parser.add_argument("--fails", action="store_true", help="a launch that fails counts as differing")
     options = parser.parse_args()
@@ -155,7 +163,7 @@ def main():
     if not reducer.differs(reducer.lines):
         sys.exit("reduce.py: the program does not differ")
     changed = True
-    while changed and time.monotonic() < reducer.end:
+    while changed and not reducer.over():
         changed = reducer.without_chunks() | reducer.without_heads() | reducer.smaller_expressions()
     print("\n".join(reducer.lines))
 
