@@ -26,6 +26,8 @@ enum jit_checks {
     JIT_CHECKS_TOUCHED = 4, /* weir_rt_touch, likewise: which bytes a grid reads and writes */
     JIT_CHECKS_THREADS = 8, /* weir_rt_thread_access at each access to global and shared memory, and
                                weir_rt_thread_order at what orders the threads of a grid */
+    JIT_CHECKS_DEFINED = 0x100, /* weir_rt_defined_*: which bytes were never written */
+    JIT_CHECKS_SYNC = 0x200,    /* weir_rt_sync_*: who comes to barriers and warp operations */
 };
 
 /* Orders that CUDA leaves open, other than the usual ones (base/schedule.h). */

@@ -25,7 +25,8 @@ static const struct env_entry entries[ENV_COUNT] = {
          "Run-time checks to make, with commas between: \"memory\" (each access of kernels "
          "exactly, and device memory that the host touches); \"races\" (accesses "
          "that nothing orders), \"races=streams\" (the same without those within a grid); "
-         "\"leaks\" (what is "
+         "\"init\" (reads of what nothing has written); \"sync\" (barriers and warp operations "
+         "that not all come to); \"leaks\" (what is "
          "alive at the end); \"calls\" (failing calls whose error nobody looks at, and calls "
          "that a GPU may refuse); \"all\"."},
     [ENV_REPORT] = {"WEIR_REPORT", "text on stderr alone",
@@ -88,8 +89,8 @@ static const struct env_entry entries[ENV_COUNT] = {
                              "Devices that programs see, by number, in this order."},
 };
 
-const char *const env_checks[] = {"memory", "races", "races=streams", "leaks",
-                                  "calls",  "all",   "off",           NULL};
+const char *const env_checks[] = {"memory", "races", "races=streams", "init", "sync",
+                                  "leaks",  "calls", "all",           "off",  NULL};
 
 bool env_check(const char *word)
 {

@@ -17,6 +17,15 @@ struct calls_names {
 };
 bool calls_open(const struct calls_names *names, struct diag *d);
 
+/* What kernels find themselves, and the bits of what was written (memory/defined.h). */
+struct kernel_names {
+    /* The line of an instruction of a kernel (struct grid_kernel). */
+    bool (*place)(const void *kernel, const void *pc, struct finding_place *out);
+    const char *(*demangle)(const char *name);
+    void (*describe)(const void *address, struct strbuf *out); /* what is at an address */
+};
+bool kernels_open(const struct kernel_names *names, bool defined, struct diag *d);
+
 /* Stream-ordered memory (lives.c), for checks of accesses while work runs: opens, and answers. */
 bool lives_open(struct diag *d);
 /* Whether some allocation at the address is alive now in the order of streams; from where to where

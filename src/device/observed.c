@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "device/cdp.h"
 #include "device/graph.h"
+#include "exec/found.h"
 #include "exec/threads.h"
 #include "exec/touch.h"
 #include "observe/observe.h"
@@ -364,12 +365,52 @@ static void tell_raced(const struct observe_id *id, const struct command *c)
     grid_threads_told((struct grid_run *)&c->run, tell_race, &r);
 }
 
+/* ---- what checks have found in kernels ---- */
+
+struct finder {
+    const struct observe_id *id;
+    const struct grid_launch *launch;
+};
+
+static void tell_found_one(void *self, const struct grid_found *f)
+{
+    const struct finder *o = self;
+    const uint32_t *shape = o->launch->block;
+    struct observe_found found = {.id = *o->id,
+                                  .kernel = o->launch->kernel,
+                                  .name = o->launch->kernel->name,
+                                  .pc = f->pc,
+                                  .kind = (enum observe_finding)f->kind,
+                                  .address = f->address,
+                                  .bytes = f->bytes,
+                                  .shared = f->shared,
+                                  .lanes = f->lanes,
+                                  .others = f->others,
+                                  .barrier = f->barrier,
+                                  .count = f->count,
+                                  .first = f->first};
+    for (int n = 0; n < 3; n++)
+        found.block[n] = f->block[n];
+    found.thread[0] = f->thread % shape[0];
+    found.thread[1] = f->thread / shape[0] % shape[1];
+    found.thread[2] = f->thread / shape[0] / shape[1];
+    observe_found(&found);
+}
+
+static void tell_found(const struct observe_id *id, const struct command *c)
+{
+    struct finder o = {id, &c->run.launch};
+    if (atomic_load_explicit(&c->run.found, memory_order_acquire) != NULL)
+        grid_found_told((struct grid_run *)&c->run, tell_found_one, &o);
+}
+
 void observed_end(const struct command *c)
 {
     struct observe_id id = id_of(c);
     if (c->kind == COMMAND_GRID || c->kind == COMMAND_CDP) {
         tell_touched(&id, c);
         tell_raced(&id, c);
+        tell_found(&id, c);
     }
     observe_ended(&id, kind_of(c));
 }
@@ -434,6 +475,7 @@ void observed_node_end(const struct command *c, const struct graph_node *n)
     if (n->kind == DEVICE_NODE_GRID) {
         tell_touched(&id, c);
         tell_raced(&id, c);
+        tell_found(&id, c);
     }
     describe_node(&w, n);
     observe_ended(&id, w.kind);

@@ -129,7 +129,8 @@ static void init_open(void)
         return;
     }
     pthread_once(&once, init_once);
-    if (settings_valid(&d) && device_limits_begin(&d) && checks_begin(&d) && device_open(&d)) {
+    if (settings_valid(&d) && device_limits_begin(&d) && checks_begin(&d) && device_open(&d) &&
+        checks_opened(&d)) {
         if (mem_guarded())
             grid_set_host_touch(fault_host);
         driver_find_devices();

@@ -1,6 +1,7 @@
 /* barrier: barriers of a block that are kept by number, for kernels in which not every warp takes
  * part in every barrier (bar.sync with a thread count, bar.arrive). abi/kernel_abi.h has the
  * protocol; a block runs on one thread at a time, so nothing here is atomic. */
+#include "exec/found.h"
 #include "exec/threads.h"
 
 enum { BARRIERS = 16 };
@@ -58,6 +59,8 @@ uint32_t weir_rt_barrier_arrive(struct jit_block *j, uint32_t id, uint32_t count
 {
     if (threads_compared(j->grid))
         threads_arrive(j->grid, id, j->warp, 0xffffffffu);
+    if (found_looked_for)
+        found_arrival(j, id, count, __builtin_return_address(0));
     j->scratch[id] += JIT_WARP;
     if (j->scratch[id] >= count)
         open_barrier(j, id);

@@ -200,6 +200,7 @@ struct grid_run {
     struct cdp_child *tail_next;     /* tail launches in order, once all else is done */
     struct cdp_child *_Atomic tails; /* tail launches so far, the latest first */
     void *_Atomic handles;           /* the device layer's: streams and events made by it */
+    struct found_list *_Atomic found;  /* what checks have found (found.h) */
     struct touch_set *_Atomic touched; /* which bytes it reads and writes (touch.h) */
     uint64_t order; /* grid_run_ordered: what stands for the run (base/schedule.h) */
     struct hazard_run *_Atomic hazards; /* accesses that nothing orders (threads.h) */

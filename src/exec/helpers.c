@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "exec/check.h"
+#include "exec/found.h"
 #include "exec/internal.h"
 #include "exec/threads.h"
 #include "exec/touch.h"
@@ -219,6 +220,10 @@ static const struct {
     {"touch", (void *)weir_rt_touch},
     {"thread_access", (void *)weir_rt_thread_access},
     {"thread_order", (void *)weir_rt_thread_order},
+    {"defined_read", (void *)weir_rt_defined_read},
+    {"defined_write", (void *)weir_rt_defined_write},
+    {"sync_barrier", (void *)weir_rt_sync_barrier},
+    {"sync_warp", (void *)weir_rt_sync_warp},
     {"others", (void *)weir_rt_others},
     {"globaltimer", (void *)weir_rt_globaltimer},
     {"barrier_arrive", (void *)weir_rt_barrier_arrive},

@@ -38,9 +38,14 @@ struct grid_block {
     struct grid_block *next;    /* in a parking or in the free list */
     uint64_t laid_out;          /* gridid that the pointers in `jit` were set up for */
     uint8_t *memory;
+    /* While reads of what was never written are looked for (found.c): a byte for each of shared
+     * memory, 1 where nothing has written, and of which block of which grid. */
+    uint8_t *unwritten;
+    uint64_t unwritten_bytes, unwritten_grid, unwritten_number;
     size_t capacity;                 /* bytes from there to the end of shared memory */
     size_t first_bytes, guard;       /* accessible bytes before the guard, and the guard's */
     struct votes votes[16];          /* at barriers by number: of the threads that have arrived */
+    uint32_t first_count[16]; /* how many threads those are for, as the first to arrive said */
     struct votes met[JIT_MAX_WARPS]; /* of those that a warp met at the last barrier it waited at */
     uint64_t events; /* barrier objects told of something: a sign that the block moves */
     uint64_t windows[JIT_CLUSTER_MAX + 1]; /* what jit.windows points to */

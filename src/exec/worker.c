@@ -58,6 +58,7 @@ static void block_free(struct grid_block *b)
     block_unmap(b);
     free(b->lanes);
     hazard_block_free(b->hazards);
+    free(b->unwritten);
     free(b);
 }
 

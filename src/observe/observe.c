@@ -64,6 +64,7 @@ void observe_part_ended(const struct observe_id *id) { TELL(part_ended, id); }
 void observe_code_made(const struct observe_code *c) { TELL(code_made, c); }
 void observe_accessed(const struct observe_accesses *a) { TELL(accessed, a); }
 void observe_raced(const struct observe_race *r) { TELL(raced, r); }
+void observe_found(const struct observe_found *f) { TELL(found, f); }
 void observe_graph_node(const struct observe_node *n) { TELL(graph_node, n); }
 void observe_graph_ended(uint64_t graph) { TELL(graph_ended, graph); }
 

@@ -190,6 +190,29 @@ struct observe_race {
     enum observe_missing missing;
 };
 
+/* What the checks of initialisation and synchronization find in a kernel; as in exec/found.h. */
+enum observe_finding {
+    OBSERVE_UNWRITTEN,
+    OBSERVE_DIVERGED_BARRIER,
+    OBSERVE_NOT_MEMBER,
+    OBSERVE_MISSING_MEMBERS,
+    OBSERVE_NO_MEMBERS,
+    OBSERVE_OTHER_COUNT
+};
+struct observe_found {
+    struct observe_id id;
+    const struct grid_kernel *kernel;
+    const char *name; /* of the kernel */
+    const void *pc;
+    enum observe_finding kind;
+    uint32_t block[3], thread[3];
+    uint64_t address; /* in shared memory its offset */
+    uint32_t bytes;
+    bool shared;
+    uint32_t lanes, others;
+    uint32_t barrier, count, first;
+};
+
 /* A node of an executable graph, told when the graph is made (after the nodes that it depends on)
  * and again, with `changed`, when its parameters change; later launches have the new ones. */
 struct observe_node {
@@ -301,6 +324,9 @@ struct observe_hooks {
     /* Likewise; once for each pair of instructions of a grid. */
     void (*raced)(const struct observe_race *r);
 
+    /* Before the grid's end is told; once for each instruction of a grid. */
+    void (*found)(const struct observe_found *f);
+
     void (*graph_node)(const struct observe_node *n);
     void (*graph_ended)(uint64_t graph); /* launches may still run */
 
@@ -343,6 +369,7 @@ void observe_part_ended(const struct observe_id *id);
 void observe_code_made(const struct observe_code *c);
 void observe_accessed(const struct observe_accesses *a);
 void observe_raced(const struct observe_race *r);
+void observe_found(const struct observe_found *f);
 void observe_graph_node(const struct observe_node *n);
 void observe_graph_ended(uint64_t graph);
 /* These three fill in the call. */

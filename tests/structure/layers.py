@@ -31,7 +31,7 @@ ALLOWED = {
     "exec": {"base", "abi", "memory", "texture", "hazards"},
     "device": {"base", "observe", "abi", "memory", "exec", "hazards"},
     "findings": {"base"},
-    "checks": {"base", "observe", "findings"},
+    "checks": {"base", "observe", "memory", "findings"},
     "races": {"base", "observe", "memory", "findings"},
     "driver": {"base", "observe", "timeline", "ptx", "container", "abi", "loader", "memory", "pool", "texture", "exec",
                "device", "findings", "checks", "races"},
@@ -44,7 +44,7 @@ ALSO = {("runtime", "base/errors.def")}
 MAX_LINES, MAX_FILES = 820, 46
 # Arguments of a call that returns after the last use: nothing is registered.
 ARGUMENTS = {"mem_visit", "space_visit", "pool_visit", "env_unknown", "plugin_call", "memory_guarded",
-             "grid_protected", "mem_unmap", "mem_set_rights", "grid_touched", "grid_threads_told", "hazard_run_end", "thread_start"}
+             "grid_protected", "mem_unmap", "mem_set_rights", "grid_touched", "grid_found_told", "grid_threads_told", "hazard_run_end", "thread_start"}
 
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')

@@ -9,6 +9,7 @@
 #include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/values.h"
 #include "compiler/codegen/warp/warp.h"
+#include "compiler/codegen/memory/defined.h"
 
 /* pc[w]: resume point * 2 + parity of the barrier phase in which the warp runs on, or PC_EXITED. */
 enum { PC_EXITED = JIT_PC_EXITED };
@@ -75,6 +76,7 @@ void emit_suspend(struct codegen *cg, const struct jblock *blk)
         if (ptx_has(blk->term_instr, PTX_M_red))
             barrier_count_votes(cg, blk->term_instr);
         check_order(cg, JIT_ORDER_BLOCK, mask_bits(cg), c32(cg, 0), NULL);
+        sync_barrier(cg);
         suspend_warp(cg, blk, true);
         return;
     }
@@ -122,6 +124,7 @@ void enter_region(struct codegen *cg, int32_t r)
     cg->mask_vec = NULL;
     cg->waiting = NULL;
     memset(cg->frame->remat_done, 0, k->nregs);
+    sync_enter_region(cg);
     if (r == 0) {
         if (!cg->always_full) {
             LLVMValueRef all = c32(cg, 0xffffffffu);

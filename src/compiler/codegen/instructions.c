@@ -8,6 +8,7 @@
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/instructions.h"
 #include "compiler/codegen/matrix/matrix.h"
+#include "compiler/codegen/memory/defined.h"
 #include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/values.h"
 #include "compiler/codegen/warp/warp.h"
@@ -512,6 +513,7 @@ static bool emit_fence_of_threads(struct codegen *cg, const struct ptx_instr *i)
 
 static bool emit_warp_barrier(struct codegen *cg, const struct ptx_instr *i)
 {
+    sync_warp(cg, &i->operands[0]);
     if ((cg->k->opt->checked & JIT_CHECKS_THREADS) != 0)
         check_order(
             cg, JIT_ORDER_WARP, mask_bits(cg), c32(cg, 0),

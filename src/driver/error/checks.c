@@ -9,6 +9,8 @@
 #include "driver/error/error.h"
 #include "driver/error/races.h"
 #include "driver/error/symbols.h"
+#include "exec/found.h"
+#include "memory/defined.h"
 #include "memory/view.h"
 
 bool check_kernel_place(const void *kernel, const void *pc, struct finding_place *out)
@@ -82,6 +84,23 @@ static bool open_lives(struct diag *d)
     return true;
 }
 
+static bool sync_on;
+
+bool sync_checked(void) { return sync_on; }
+
+/* What looks into kernels. */
+static bool open_kernels(struct diag *d)
+{
+    static const struct kernel_names names = {check_kernel_place, symbol_demangle, mem_describe};
+    sync_on = found_looked_for = env_check("sync");
+    return (!sync_on && !env_check("init")) || kernels_open(&names, env_check("init"), d);
+}
+
+bool checks_opened(struct diag *d)
+{
+    return !findings_opened() || !env_check("init") || defined_on || defined_open(d);
+}
+
 static bool begin(struct diag *d)
 {
     static const struct calls_names words = {error_words, message_of_call};
@@ -95,7 +114,8 @@ static bool begin(struct diag *d)
     if (process != getpid())
         return true;
     return open_findings(d) && races_begin(d) && (!env_check("memory") || open_lives(d)) &&
-           (!env_check("leaks") || leaks_open(d)) && (!env_check("calls") || calls_open(&words, d));
+           (!env_check("leaks") || leaks_open(d)) &&
+           (!env_check("calls") || calls_open(&words, d)) && open_kernels(d);
 }
 
 static struct {

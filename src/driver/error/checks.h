@@ -8,6 +8,11 @@
 /* Begins what WEIR_CHECK asks for, before the devices are opened; once, whoever calls it first. */
 bool checks_begin(struct diag *d);
 
+/* Whether barriers and operations of warps are looked at. */
+bool sync_checked(void);
+/* After the devices are open. */
+bool checks_opened(struct diag *d);
+
 /* In checked mode: what the program frees is no allocation of that kind, or none any more. */
 void check_invalid_free(const void *address);
 

@@ -29,9 +29,11 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/schedule.h"
+#include "driver/error/checks.h"
 #include "driver/error/races.h"
 #include "driver/objects.h"
 #include "loader/loader.h"
+#include "memory/defined.h"
 #include "memory/view.h"
 
 /* Of a grid, for each worker: from here on baseline code does little of it. */
@@ -109,6 +111,14 @@ static uint32_t checks(void)
     return asked == 0 && mem_needs_checks() ? JIT_CHECKS_DEVICES : asked;
 }
 
+/* Code with other checks does not distinguish devices, either. */
+static uint32_t all_checks(void)
+{
+    uint32_t found = (defined_on ? (uint32_t)JIT_CHECKS_DEFINED : 0) |
+                     (sync_checked() ? (uint32_t)JIT_CHECKS_SYNC : 0);
+    return found != 0 ? (checks() & ~(uint32_t)JIT_CHECKS_DEVICES) | found : checks();
+}
+
 /* The order of warps and lanes that the schedule wants of the kernel: enum jit_order. */
 static uint32_t order(CUfunction f)
 {
@@ -126,7 +136,7 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
     struct jit_options opt = {.ntid = {ntid[0], ntid[1], ntid[2]},
                               .grid_small = grid_is_small(grid, ntid),
                               .tier = first_tier(f, grid, &follow),
-                              .checked = checks(),
+                              .checked = all_checks(),
                               .lineinfo = 1,
                               .order = order(f)};
     struct diag d = {0};

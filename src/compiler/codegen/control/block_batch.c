@@ -88,7 +88,7 @@ void batch_init(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
     bool streams = true;
-    if ((k->opt->checked & JIT_CHECKS_THREADS) != 0) /* a block's are told of by themselves */
+    if ((k->opt->checked & (JIT_CHECKS_THREADS | JIT_CHECKS_DEFINED)) != 0) /* a block's are told of by themselves */
         return;
     if (k->is_function || k->has_calls || k->nresume > 1 || k->has_poll || k->has_partial ||
         k->nwarps == 0)

@@ -14,6 +14,7 @@
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/frame.h"
 #include "compiler/codegen/instructions.h"
+#include "compiler/codegen/memory/defined.h"
 #include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/values.h"
 
@@ -39,6 +40,7 @@ static LLVMValueRef pending_lanes(struct codegen *cg, int32_t b)
  * wait and nowhere else: a slot that lived from the start would cost a phi at every join. */
 static void add_pending(struct codegen *cg, uint64_t *cand, int32_t b, LLVMValueRef lanes)
 {
+    sync_leave(cg, b, lanes);
     bool waiting = bit_get(cand, b);
     bit_set(cand, b);
     if (cg->flow->pending_set != NULL)

@@ -7,6 +7,7 @@
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/frame.h"
 #include "compiler/codegen/instructions.h"
+#include "compiler/codegen/memory/defined.h"
 #include "compiler/codegen/values.h"
 #include "compiler/codegen/warp/warp.h"
 
@@ -122,6 +123,7 @@ void barrier_wait_numbered(struct codegen *cg, const struct jblock *blk)
     LLVMBuilderRef b = cg->alu.b;
     if (ptx_has(blk->term_instr, PTX_M_red))
         barrier_count_votes(cg, blk->term_instr);
+    sync_barrier(cg);
     LLVMValueRef id = barrier_id(cg, blk->term_instr), count = barrier_count(cg, blk->term_instr);
     flow_wait(cg, blk);
     frame_transfer(cg, blk->resume, true);

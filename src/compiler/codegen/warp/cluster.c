@@ -4,6 +4,7 @@
  * here.
  */
 #include "compiler/codegen/instructions.h"
+#include "compiler/codegen/memory/defined.h"
 #include "compiler/codegen/values.h"
 #include "compiler/codegen/warp/warp.h"
 
@@ -131,7 +132,7 @@ bool emit_cluster_address(struct codegen *cg, const struct ptx_instr *i)
 
 /* ---- the cluster's barrier ---- */
 
-static LLVMValueRef live_lanes(struct codegen *cg)
+LLVMValueRef live_lanes(struct codegen *cg)
 {
     LLVMValueRef args[2] = {cg->block.ptr, cg->w};
     if (cg->k->fibers) /* others than those of the function that runs */

@@ -1,5 +1,6 @@
 /* warp_ops.c: operations among the lanes of a warp. A warp is one vector, so a vote is a test of a
  * mask, a reduction is a vector reduction, and a shuffle is a permutation. */
+#include "compiler/codegen/memory/defined.h"
 #include "compiler/codegen/module_function.h"
 #include "compiler/codegen/values.h"
 #include "compiler/codegen/warp/warp.h"
@@ -285,6 +286,8 @@ static bool emit_elect(struct codegen *cg, const struct ptx_instr *i)
 
 bool emit_warp_op(struct codegen *cg, const struct ptx_instr *i)
 {
+    if (ptx_has(i, PTX_M_sync) && i->noperands > 0) /* the members come last */
+        sync_warp(cg, &i->operands[i->noperands - 1]);
     switch (i->op) {
     case PTX_OP_shfl: return emit_shfl(cg, i);
     case PTX_OP_vote: return emit_vote(cg, i);

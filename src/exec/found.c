@@ -1,0 +1,198 @@
+/* found: looks for reads of what nothing has written, and for barriers and operations of a warp
+ * that not all come to; see found.h. */
+#include "exec/found.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/internal.h"
+#include "memory/defined.h"
+
+/* Of one run. */
+struct found_list {
+    struct grid_found *items;
+    size_t count, cap;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all lists; findings are few */
+
+static void keep(struct jit_block *j, struct grid_found f)
+{
+    struct grid_run *run = ((struct grid_block *)j->grid)->run;
+    memcpy(f.block, j->ctaid, sizeof f.block);
+    pthread_mutex_lock(&lock);
+    struct found_list *l = atomic_load(&run->found);
+    if (l == NULL) {
+        l = xcalloc(1, sizeof *l);
+        atomic_store(&run->found, l);
+    }
+    bool known = false;
+    for (size_t i = 0; i < l->count && !known; i++)
+        known = l->items[i].kind == f.kind && l->items[i].pc == f.pc;
+    if (!known)
+        vec_push(l, f);
+    pthread_mutex_unlock(&lock);
+}
+
+void grid_found_told(struct grid_run *run,
+                     void (*found)(void *self, const struct grid_found *found), void *self)
+{
+    struct found_list *l = atomic_exchange(&run->found, NULL);
+    if (l == NULL)
+        return;
+    for (size_t i = 0; i < l->count; i++)
+        found(self, &l->items[i]);
+    free(l->items);
+    free(l);
+}
+
+/* ---- what was written ---- */
+
+/* Shared memory of a block, whose bits are its own: nothing is written when the block begins. */
+static uint8_t *shared_bits(struct grid_block *b)
+{
+    const struct jit_block *j = &b->jit;
+    uint64_t number =
+        j->ctaid[0] + (uint64_t)j->nctaid[0] * (j->ctaid[1] + (uint64_t)j->nctaid[1] * j->ctaid[2]);
+    if (b->unwritten_bytes < j->total_shared) {
+        free(b->unwritten);
+        b->unwritten = xcalloc(j->total_shared, 1);
+        b->unwritten_bytes = j->total_shared;
+        b->unwritten_grid = 0;
+    }
+    if (b->unwritten_grid != b->run->gridid || b->unwritten_number != number) {
+        memset(b->unwritten, 1, j->total_shared);
+        b->unwritten_grid = b->run->gridid;
+        b->unwritten_number = number;
+    }
+    return b->unwritten;
+}
+
+static bool in_shared(const struct jit_block *j, uint64_t at, uint64_t *offset)
+{
+    *offset = at - (uint64_t)j->shared;
+    return *offset < j->total_shared;
+}
+
+static uint8_t bits_at(struct jit_block *j, uint64_t at, uint32_t bytes)
+{
+    uint64_t offset;
+    uint8_t missing = 0;
+    if (!in_shared(j, at, &offset))
+        return defined_bits(at, bytes);
+    const uint8_t *bits = shared_bits(j->grid);
+    for (uint32_t k = 0; k < bytes && offset + k < j->total_shared; k++)
+        missing |= (uint8_t)(bits[offset + k] << k);
+    return missing;
+}
+
+static void set_bits(struct jit_block *j, uint64_t at, uint32_t bytes, uint8_t missing)
+{
+    uint64_t offset;
+    if (!in_shared(j, at, &offset)) {
+        defined_set_bits(at, bytes, missing);
+        return;
+    }
+    uint8_t *bits = shared_bits(j->grid);
+    for (uint32_t k = 0; k < bytes && offset + k < j->total_shared; k++)
+        bits[offset + k] = missing >> k & 1;
+}
+
+static void tell_unwritten(struct jit_block *j, uint32_t lane, uint64_t at, uint32_t bytes,
+                           uint8_t missing, const void *pc)
+{
+    uint64_t offset, first = at + (uint64_t)__builtin_ctz(missing);
+    bool shared = in_shared(j, at, &offset);
+    keep(j, (struct grid_found){.kind = FOUND_UNWRITTEN,
+                                .pc = pc,
+                                .thread = j->warp * JIT_WARP + lane,
+                                .address = shared ? first - (uint64_t)j->shared : first,
+                                .bytes = bytes,
+                                .shared = shared});
+}
+
+/* Elements of more than 8 bytes are looked at in pieces. */
+void weir_rt_defined_read(struct jit_block *j, uint32_t mask, const uint64_t *address,
+                          uint32_t bytes, uint8_t *out)
+{
+    const void *pc = __builtin_return_address(0);
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        for (uint32_t done = 0; done < bytes; done += 8) {
+            uint32_t n = bytes - done < 8 ? bytes - done : 8;
+            uint8_t missing = bits_at(j, address[lane] + done, n);
+            if (out != NULL && done == 0)
+                out[lane] = missing;
+            else if (missing != 0 && out == NULL)
+                tell_unwritten(j, lane, address[lane] + done, bytes, missing, pc);
+        }
+    }
+}
+
+void weir_rt_defined_write(struct jit_block *j, uint32_t mask, const uint64_t *address,
+                           uint32_t bytes, const uint8_t *in)
+{
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        for (uint32_t done = 0; done < bytes; done += 8) {
+            uint32_t n = bytes - done < 8 ? bytes - done : 8;
+            set_bits(j, address[lane] + done, n, in != NULL && done == 0 ? in[lane] : 0);
+        }
+    }
+}
+
+/* ---- who comes ---- */
+
+void weir_rt_sync_barrier(struct jit_block *j, uint32_t mask)
+{
+    uint32_t threads = j->nthreads - j->warp * JIT_WARP;
+    uint32_t all = threads < JIT_WARP ? ((uint32_t)1 << threads) - 1 : 0xffffffffu;
+    if (mask == all || mask == 0)
+        return;
+    keep(j, (struct grid_found){.kind = FOUND_DIVERGED_BARRIER,
+                                .pc = __builtin_return_address(0),
+                                .thread = j->warp * JIT_WARP + (uint32_t)__builtin_ctz(mask),
+                                .lanes = mask,
+                                .others = all & ~mask});
+}
+
+void weir_rt_sync_warp(struct jit_block *j, uint32_t mask, uint32_t live, const uint64_t *members)
+{
+    const void *pc = __builtin_return_address(0);
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left), named = (uint32_t)members[lane];
+        struct grid_found f = {
+            .pc = pc, .thread = j->warp * JIT_WARP + lane, .lanes = mask, .others = named};
+        if ((named >> lane & 1) == 0) {
+            f.kind = FOUND_NOT_MEMBER;
+            keep(j, f);
+        }
+        f.others = named & live & ~mask;
+        if (f.others != 0) {
+            f.kind = FOUND_MISSING_MEMBERS;
+            keep(j, f);
+        }
+        f.others = named & ~live;
+        if (f.others != 0 && named != 0xffffffffu) { /* that is how one names whoever is there */
+            f.kind = FOUND_NO_MEMBERS;
+            keep(j, f);
+        }
+    }
+}
+
+bool found_looked_for;
+
+void found_arrival(struct jit_block *j, uint32_t id, uint32_t count, const void *pc)
+{
+    struct grid_block *b = j->grid;
+    if (j->scratch[id] == 0)
+        b->first_count[id] = count;
+    else if (b->first_count[id] != count)
+        keep(j, (struct grid_found){.kind = FOUND_OTHER_COUNT,
+                                    .pc = pc,
+                                    .thread = j->warp * JIT_WARP,
+                                    .barrier = id,
+                                    .count = count,
+                                    .first = b->first_count[id]});
+}
