@@ -3,6 +3,7 @@
 #   make [BUILD=build] [PRESET=release|debug|asan|tsan]
 #   make check                      the tests: some minutes on two CPUs
 #   make check-long                 what costs more than it usually finds: new seeds, every combination
+#   make check-python               Python's packages from PyPI: the wheel, PyCUDA's and numba-cuda's suites
 #   make check-asan | check-tsan    the tests under sanitizers, in builds of their own
 #   make model                      the allocator against a reference, 10 million operations
 #   make kill                       processes that share memory, each killed 200 times at any point
@@ -21,7 +22,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-long check-asan check-tsan model kill fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps cccl install wheel clean
+.PHONY: all deps configure check check-long check-python check-asan check-tsan model kill fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps cccl install wheel clean
 all: configure
 	@cmake --build $(BUILD)
 	@sh cmake/cccl.sh $(BUILD) once
@@ -38,6 +39,10 @@ check: all
 # Only those of the label "long" (long_test in tests/CMakeLists.txt), which `make check` leaves out.
 check-long: all
 	@ctest --test-dir $(BUILD) --output-on-failure -j$$(nproc) -C long -L '^long$$'
+
+check-python: all
+	@sh cmake/deps.sh patchelf
+	@sh tests/python/check.sh $(BUILD) all
 
 # Address and undefined-behaviour sanitizers: everything but what only looks at the compiler, the
 # headers or the names (see WEIR_SANITIZE under tests/). CUDA programs are linked with them too.

@@ -1,0 +1,87 @@
+#!/bin/sh
+# usage: check.sh BUILD [all]: Python's packages for CUDA on this build of Weir, by weir run.
+#
+# Without "all": the programs of this directory, in a virtual environment of BUILD/python that pip fills
+# once. With it: the wheel in an environment of its own, and the suites of PyCUDA (built here) and
+# numba-cuda. Without the packages and without PyPI: status 77, skipped.
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "$1" && pwd) || exit 2
+what=$2
+work=$build/python
+weir=$build/bin/weir
+failed=0
+WEIR_CACHE_DIR=$work/cache
+TRITON_CACHE_DIR=$work/triton
+PIP_DISABLE_PIP_VERSION_CHECK=1
+export WEIR_CACHE_DIR TRITON_CACHE_DIR PIP_DISABLE_PIP_VERSION_CHECK
+mkdir -p "$work"
+
+# environment NAME PACKAGE...: a virtual environment with these packages; skips everything without them.
+environment() {
+    name=$1
+    shift
+    if [ ! -e "$work/$name/complete" ]; then
+        python3 -m venv "$work/$name" >"$work/log" 2>&1 &&
+            timeout 200 "$work/$name/bin/pip" install -q --retries 1 --timeout 10 "$@" >>"$work/log" 2>&1 || {
+            tail -n 3 "$work/log"
+            echo "skipped: $* could not be installed: is PyPI reached?"
+            exit 77
+        }
+        touch "$work/$name/complete"
+    fi
+}
+
+# check LIMIT COMMAND...: runs it; a status other than 0 fails.
+check() {
+    limit=$1
+    shift
+    echo "--- $*"
+    timeout "$limit" "$@" || {
+        echo "failed: $* (status $?)"
+        failed=$((failed + 1))
+    }
+}
+
+environment venv numpy triton 'numba-cuda[cu13]==0.30.*'
+python=$work/venv/bin/python
+check 120 "$weir" run "$python" "$here/numba_kernels.py"
+check 120 "$weir" run "$python" "$here/core_objects.py"
+# without wgmma, which Triton writes for 9.0
+WEIR_COMPUTE_CAPABILITY=8.9 check 200 "$weir" run "$python" "$here/triton_kernels.py"
+
+if [ "$what" = all ]; then
+    check 600 python3 "$here/../../tools/wheel/make.py" "$build" "$build/wheel"
+    rm -rf "$work/wheel"
+    environment wheel numpy
+    check 300 "$work/wheel/bin/pip" install -q --no-index --force-reinstall "$build"/wheel/weir-*.whl
+    check 60 env PYTHONPATH="$here" "$work/wheel/bin/weir" run "$work/wheel/bin/python" -c \
+        'import device_array as d; d.begin(); assert (d.zeros(3).numpy() == 0).all(); print("wheel: passed")'
+    cat >"$work/hello.cu" <<'CUDA'
+#include <cstdio>
+__global__ void hello() { printf("thread %d\n", threadIdx.x); }
+int main() { hello<<<1, 2>>>(); return cudaDeviceSynchronize(); }
+CUDA
+    check 120 "$work/wheel/bin/weircc" "$work/hello.cu" -o "$work/hello"
+    check 60 "$work/hello"
+
+    environment pycuda 'numpy' 'pytest<9' pytools mako platformdirs setuptools wheel siphash24
+    if [ ! -d "$work"/pycuda-src ]; then
+        mkdir "$work/pycuda-src"
+        "$work/pycuda/bin/pip" download -q --no-deps --no-build-isolation --no-binary pycuda \
+            -d "$work/pycuda-src" pycuda==2026.1 &&
+            tar xzf "$work"/pycuda-src/pycuda-*.tar.gz -C "$work/pycuda-src" --strip-components 1
+    fi
+    (cd "$work/pycuda-src" && "$work/pycuda/bin/python" configure.py --no-cuda-enable-curand \
+        --cuda-root="$build/lib/weir/cuda" && "$work/pycuda/bin/pip" install -q --no-build-isolation --no-deps .) \
+        >"$work/log" 2>&1 || echo "failed: PyCUDA does not build: $work/log"
+    check 3600 env PYTHONPATH="$here" "$weir" run "$work/pycuda/bin/python" -m pytest -q -rf \
+        -p pycuda_without_curand -p no:cacheprovider "$work/pycuda-src/test"
+
+    environment numba 'numba-cuda[cu13]==0.30.*' 'pytest<9' pytest-benchmark pytest-timeout psutil cffi filecheck \
+        ml_dtypes
+    check 14400 "$weir" run "$work/numba/bin/python" -m pytest -q -rf --timeout 600 -c "$here/numba.ini" \
+        --benchmark-disable -p no:cacheprovider --pyargs numba.cuda.tests
+fi
+
+[ $failed = 0 ] && echo "python: all passed"
+[ $failed = 0 ]
