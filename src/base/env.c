@@ -60,6 +60,9 @@ static const struct env_entry entries[ENV_COUNT] = {
         {"WEIR_VECTORS", "the widest that this CPU has",
          "Bits of the widest vectors in compiled kernels: \"512\" (AVX-512, where the CPU "
          "has it) or \"256\" (as on a CPU without AVX-512)."},
+    [ENV_PERF] = {"WEIR_PERF", "off",
+                  "Whether perf report is told the names of kernels, by /tmp/perf-PROCESS.map; "
+                  "\"on\": yes."},
     [ENV_TRACE] = {"WEIR_TRACE", "no file is written",
                    "File that a process appends a timeline to, as it happens: streams, kernels, "
                    "copies, calls, waits (JSON for Perfetto and chrome://tracing)."},

@@ -28,6 +28,7 @@ enum env_variable {
     ENV_FAULTS,
     ENV_JIT,
     ENV_VECTORS,
+    ENV_PERF,
     ENV_TRACE,
     ENV_STATS,
     ENV_SCHEDULE,
