@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-enum { JIT_ABI_VERSION = 11, JIT_WARP = 32 };
+enum { JIT_ABI_VERSION = 12, JIT_WARP = 32 };
 
 struct jit_block {
     const uint8_t *params; /* kernel parameters at their PTX offsets */
@@ -44,7 +44,7 @@ struct jit_block {
     uint32_t state;          /* owned by compiled code: where the block goes on; 0 at first */
     void *grid;              /* src/exec's own object, for the helpers below */
     uint32_t warp;           /* warp now running: kept up to date before helpers and faults */
-    uint64_t scratch[16];    /* owned by compiled code: named barriers and their kin */
+    uint64_t scratch[24];    /* owned by compiled code: named barriers and their kin */
     uint32_t waiting;        /* set by helpers: the block waits for the grids it has launched, and
                                 suspends; cleared by who resumes it */
     const uint64_t *windows; /* JIT_CLUSTER_MAX + 1 addresses of shared memory: the block's own,
@@ -70,7 +70,8 @@ enum {
     JIT_PC_EXITED = -1, /* all threads of the warp have ended */
 };
 
-/* Numbered barriers; scratch[id] counts the threads that have arrived.
+/* Numbered barriers, 16 of the program's and one for each warp group (wgmma.wait_group), the
+ * first one's JIT_GROUP_BARRIERS; scratch[id] counts the threads that have arrived.
  * uint32_t weir_rt_barrier_arrive(struct jit_block *block, uint32_t id, uint32_t count);
  *     32 more threads arrive; at `count` those that wait go on and the barrier starts anew.
  * uint32_t weir_rt_barrier_vote(struct jit_block *block, uint32_t id, uint32_t yes, uint32_t no);
@@ -125,6 +126,7 @@ typedef uint32_t (*jit_function)(struct jit_block *block, uint32_t warp, uint32_
  *                               uint32_t after);
  *     Takes the next number out of a set of up to `blocks` numbers that `may` has, too: the first
  *     one after `after`, else the first one before it. UINT32_MAX: there is none. */
+enum { JIT_GROUP_BARRIERS = 16, JIT_BARRIERS = 24 };
 enum jit_arrive { JIT_ARRIVE_WAITS = 1, JIT_ARRIVE_VOTES = 2 };
 
 /* void weir_rt_spin(struct jit_block *block): a loop that waits for memory has spent the budget, in

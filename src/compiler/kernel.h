@@ -158,8 +158,8 @@ struct jkernel {
 
 /* Registers an instruction writes and reads, the same for every pass. */
 struct jroles {
-    int32_t def[20], ndef; /* registers written */
-    int32_t use[48], nuse; /* registers read (addresses included) */
+    int32_t def[132], ndef; /* registers written */
+    int32_t use[144], nuse; /* registers read (addresses included) */
 };
 bool jit_roles(const struct ptx_instr *i, struct jroles *r);
 /* The untyped register type of 8, 16, 32 or 64 bits. */

@@ -4,8 +4,6 @@
 #include "exec/found.h"
 #include "exec/threads.h"
 
-enum { BARRIERS = 16 };
-
 static bool waits_at(uint32_t pc, uint32_t id)
 {
     return pc != (uint32_t)JIT_PC_EXITED && (pc & JIT_PC_WAITING) != 0 &&
@@ -69,7 +67,7 @@ uint32_t weir_rt_barrier_arrive(struct jit_block *j, uint32_t id, uint32_t count
 
 uint32_t weir_rt_barrier_open(struct jit_block *j)
 {
-    for (uint32_t id = 0; id < BARRIERS; id++) {
+    for (uint32_t id = 0; id < JIT_BARRIERS; id++) {
         uint32_t waiting = 0, live = 0;
         for (uint32_t w = 0; w < j->nwarps; w++) {
             waiting += waits_at(j->pc[w], id);

@@ -247,6 +247,7 @@ static const struct {
     {"bulk", (void *)weir_rt_bulk},
     {"tensor_copy", (void *)weir_rt_tensor_copy},
     {"tensor_replace", (void *)weir_rt_tensor_replace},
+    {"wgmma", (void *)weir_rt_wgmma},
     {"cluster_arrive", (void *)weir_rt_cluster_arrive},
     {"cluster_wait", (void *)weir_rt_cluster_wait},
     {"cluster_map", (void *)weir_rt_cluster_map},

@@ -42,10 +42,11 @@ struct grid_block {
      * memory, 1 where nothing has written, and of which block of which grid. */
     uint8_t *unwritten;
     uint64_t unwritten_bytes, unwritten_grid, unwritten_number;
-    size_t capacity;                 /* bytes from there to the end of shared memory */
-    size_t first_bytes, guard;       /* accessible bytes before the guard, and the guard's */
-    struct votes votes[16];          /* at barriers by number: of the threads that have arrived */
-    uint32_t first_count[16]; /* how many threads those are for, as the first to arrive said */
+    size_t capacity;                  /* bytes from there to the end of shared memory */
+    size_t first_bytes, guard;        /* accessible bytes before the guard, and the guard's */
+    struct votes votes[JIT_BARRIERS]; /* at barriers by number: of the threads that have arrived */
+    uint32_t
+        first_count[JIT_BARRIERS]; /* how many threads those are for, as the first to arrive said */
     struct votes met[JIT_MAX_WARPS]; /* of those that a warp met at the last barrier it waited at */
     uint64_t events; /* barrier objects told of something: a sign that the block moves */
     uint64_t windows[JIT_CLUSTER_MAX + 1]; /* what jit.windows points to */
@@ -59,15 +60,15 @@ struct grid_block {
     struct cdp_block *cdp;                       /* what it has launched, NULL: nothing */
     struct fiber *fibers;                        /* calls that are not over (fiber.c) */
     struct fiber *fiber;                         /* the one that runs now, NULL: none */
-    struct lane_barriers *lanes; /* kernels on fibers (warps.c): the state of each thread; the next
-                                    are theirs, too */
-    bool blocked;                /* the last question was whether lanes may pass barriers, and they
-                                    may not */
-    bool spun;                   /* since it was switched to, what runs has polled for another
-                                    reason; */
-    uint32_t offers;             /* lanes elsewhere in the warp might have gone first so often */
-    bool stuck;                  /* no warp can go on unless lanes go first that would wait */
-    struct layout_key key;       /* what `jit` was laid out for */
+    struct lane_barriers *lanes;  /* kernels on fibers (warps.c): the state of each thread; the next
+                                     are theirs, too */
+    bool blocked;                 /* the last question was whether lanes may pass barriers, and they
+                                     may not */
+    bool spun;                    /* since it was switched to, what runs has polled for another
+                                     reason; */
+    uint32_t offers;              /* lanes elsewhere in the warp might have gone first so often */
+    bool stuck;                   /* no warp can go on unless lanes go first that would wait */
+    struct layout_key key;        /* what `jit` was laid out for */
     struct hazard_block *hazards; /* threads.h: NULL until its accesses are compared; */
     uint64_t hazard_grid, hazard_number; /* for which grid and block that is */
 };
@@ -316,6 +317,8 @@ void weir_rt_tensor_copy(struct jit_block *j, uint32_t op, uint32_t mask,
                          const uint64_t (*rows)[JIT_WARP]);
 void weir_rt_tensor_replace(struct jit_block *j, uint32_t op, uint32_t mask,
                             const uint64_t address[JIT_WARP], const uint64_t value[JIT_WARP]);
+void weir_rt_wgmma(struct jit_block *j, uint32_t kind, uint32_t columns, uint32_t adds, uint64_t a,
+                   uint64_t b, uint8_t *const *registers);
 uint32_t weir_rt_cluster_arrive(struct jit_block *j, uint32_t mask, uint32_t live);
 uint32_t weir_rt_cluster_wait(struct jit_block *j, uint32_t live);
 void weir_rt_cluster_map(struct jit_block *j, uint32_t op, uint32_t mask,

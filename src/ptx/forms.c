@@ -106,10 +106,13 @@ static void each(const char *s, size_t n, void (*add)(void *to, const char *s, s
 static void add_mod(void *to, const char *s, size_t n)
 {
     uint64_t *set = to;
-    if (n == 5 && memcmp(s, "WGMMA", 5) == 0) { /* every m64n…k… */
-        for (unsigned m = 1; m < PTX_M_COUNT; m++)
-            if (strncmp(ptx_mod_name((enum ptx_mod)m), "m64n", 4) == 0)
+    if (n > 5 && memcmp(s, "WGMMA", 5) == 0) { /* every m64n…k of that number */
+        for (unsigned m = 1; m < PTX_M_COUNT; m++) {
+            const char *name = ptx_mod_name((enum ptx_mod)m), *k = strrchr(name, 'k');
+            if (strncmp(name, "m64n", 4) == 0 && strlen(k + 1) == n - 5 &&
+                memcmp(k + 1, s + 5, n - 5) == 0)
                 bit_set(set, (int32_t)m);
+        }
         return;
     }
     struct ptx_suffix x = ptx_suffix_find(s, n);

@@ -21,11 +21,13 @@ static const struct {
      ".visible .entry k() {\n ret;\n}\n",
      6, "multimem"},
     /* the message names the function and the line, and the source's if it is known */
-    {".visible .entry sums() {\n wgmma.fence.sync.aligned;\n ret;\n}\n", 5,
-     "wgmma.fence.sync.aligned is not supported (in sums, line 5 of its PTX)"},
-    {".file 1 \"a.cu\"\n.visible .entry sums() {\n .loc 1 7 2\n wgmma.fence.sync.aligned;\n "
+    {".visible .entry sums() {\n .reg .b64 a; .reg .u32 b; multimem.red.global.add.u32 [a], b;\n "
      "ret;\n}\n",
-     7, "a.cu:7: wgmma.fence.sync.aligned is not supported (in sums, line 7 of its PTX)"},
+     5, "multimem.red.add.u32 is not supported (in sums, line 5 of its PTX)"},
+    {".file 1 \"a.cu\"\n.visible .entry sums() {\n .loc 1 7 2\n .reg .b64 a; .reg .u32 b; "
+     "multimem.red.global.add.u32 [a], b;\n "
+     "ret;\n}\n",
+     7, "a.cu:7: multimem.red.add.u32 is not supported (in sums, line 7 of its PTX)"},
     /* alloca beside recursion, whose frames would be at the same addresses */
     {".func r(.reg .u32 n) {\n .reg .pred p;\n .reg .u32 m;\n setp.eq.u32 p, n, 0;\n @p ret;\n"
      " sub.u32 m, n, 1;\n call r, (m);\n ret;\n}\n"

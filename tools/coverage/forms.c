@@ -150,6 +150,18 @@ static void forms_memory(struct strbuf *out, const struct form *f, int nth)
     }
 }
 
+/* Columns of a warp group's product; 0: none such. */
+static int forms_columns(const struct form *f)
+{
+    unsigned columns = 0;
+    for (int g = 0; g < f->form->ngroups && f->form->op == PTX_OP_wgmma; g++)
+        if (forms_chosen(f, DIM_MOD, g) >= 0 &&
+            sscanf(ptx_mod_name((enum ptx_mod)forms_chosen(f, DIM_MOD, g)), "m64n%u", &columns) ==
+                1)
+            return (int)columns;
+    return 0;
+}
+
 /* Operand q of the form as text; false when the form leaves it out here. */
 static bool forms_operand(struct strbuf *out, const struct form *f, int q, int *number, int *nmem)
 {
@@ -175,6 +187,15 @@ static bool forms_operand(struct strbuf *out, const struct form *f, int q, int *
     case 'G': {
         if (f->form->op == PTX_OP_cp) { /* im2col: an offset for each axis of an image */
             forms_list(out, bits, forms_coordinates(f) - 2, number);
+            return true;
+        }
+        if (f->form->op == PTX_OP_wgmma && o->kind == 'g') {
+            int halves = forms_chosen(f, DIM_TYPE, 0) == PTX_F16 ? 2 : 1;
+            forms_list(out, 32, forms_columns(f) / 2 / halves, number);
+            return true;
+        }
+        if (f->form->op == PTX_OP_wgmma) { /* the descriptor of A */
+            forms_reg(out, 64, (*number)++ % 48);
             return true;
         }
         bool f64 = f->form->ntypes > 0 && forms_chosen(f, DIM_TYPE, 0) == PTX_F64;

@@ -34,6 +34,7 @@ int jit_ndst(const struct ptx_instr *i)
         return ptx_has(i, PTX_M_arrive) || ptx_has(i, PTX_M_arrive_drop) ||
                ptx_has(i, PTX_M_test_wait) || ptx_has(i, PTX_M_try_wait) ||
                ptx_has(i, PTX_M_pending_count);
+    case PTX_OP_wgmma: return ptx_has(i, PTX_M_mma_async);
     case PTX_OP_alloca: return 2; /* as flattening leaves it: with the stack pointer */
     case PTX_OP_setmaxnreg: return 0;
     case PTX_OP_wmma: return ptx_has(i, PTX_M_store) ? 0 : 1;

@@ -74,6 +74,7 @@ static enum needs needs_of(const struct jkernel *k, const struct ptx_instr *i,
     case PTX_OP_elect: *members = &i->operands[i->noperands - 1]; return NEEDS_LANES;
     case PTX_OP_mma:
     case PTX_OP_wmma:
+    case PTX_OP_wgmma:
     case PTX_OP_ldmatrix:
     case PTX_OP_stmatrix:
     case PTX_OP_movmatrix: return NEEDS_LANES;

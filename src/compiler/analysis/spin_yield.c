@@ -28,6 +28,7 @@ bool jit_is_warp_operation(const struct ptx_instr *i)
     case PTX_OP_redux:
     case PTX_OP_mma:
     case PTX_OP_wmma:
+    case PTX_OP_wgmma:
     case PTX_OP_ldmatrix:
     case PTX_OP_stmatrix:
     case PTX_OP_movmatrix:

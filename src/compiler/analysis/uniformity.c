@@ -593,8 +593,10 @@ static struct uniformity any_shape_of(const struct jkernel *k, const struct ptx_
     case PTX_OP_ldu: return uniformity_loaded(k, i);
     case PTX_OP_atom:
     case PTX_OP_match:
-    case PTX_OP_elect:
-        return i->op == PTX_OP_elect && which == 0 ? uniformity_uniform(0) : DIVERGENT;
+    case PTX_OP_elect: /* the leader's number is one for all, where it is asked for */
+        return i->op == PTX_OP_elect && which == 0 && i->operands[0].kind == PTX_OPR_REG
+                   ? uniformity_uniform(0)
+                   : DIVERGENT;
     case PTX_OP_mbarrier:
         if (ptx_has(i, PTX_M_arrive) || ptx_has(i, PTX_M_arrive_drop))
             return DIVERGENT; /* lanes arrive one after the other */
@@ -614,6 +616,7 @@ static struct uniformity any_shape_of(const struct jkernel *k, const struct ptx_
     case PTX_OP_suq:
     case PTX_OP_mma:
     case PTX_OP_wmma:
+    case PTX_OP_wgmma:
     case PTX_OP_ldmatrix:
     case PTX_OP_movmatrix: return DIVERGENT;
     case PTX_OP_activemask: return uniformity_uniform(0);

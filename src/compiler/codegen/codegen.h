@@ -67,6 +67,7 @@ struct block_values {
 /* Stack memory that all uses of a feature share (shared_slot). */
 enum shared_slot {
     SLOT_MATRIX,      /* registers and scratch memory of matrix products */
+    SLOT_WGMMA,       /* the same of those of warp groups */
     SLOT_GATHER,      /* of vector gathers */
     SLOT_MASKED,      /* of masked accesses by functions */
     SLOT_HELPER_ROWS, /* arguments and results of helpers */

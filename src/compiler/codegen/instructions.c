@@ -633,6 +633,7 @@ static const struct {
 
     [PTX_OP_mma] = {emit_mma, mma_supported},
     [PTX_OP_wmma] = {emit_mma, mma_supported},
+    [PTX_OP_wgmma] = {emit_wgmma, wgmma_supported},
     [PTX_OP_ldmatrix] = {emit_matrix_move, always},
     [PTX_OP_stmatrix] = {emit_matrix_move, always},
     [PTX_OP_movmatrix] = {emit_matrix_move, always},

@@ -31,7 +31,7 @@ static uint64_t *fragments(struct codegen *cg)
         for (int32_t n = 0; n < k->blocks[b].count; n++) {
             const struct ptx_instr *i = &k->instrs[k->blocks[b].first + n];
             struct jroles r;
-            if (i->op != PTX_OP_mma && i->op != PTX_OP_wmma)
+            if (i->op != PTX_OP_mma && i->op != PTX_OP_wmma && i->op != PTX_OP_wgmma)
                 continue;
             jit_roles(i, &r);
             for (int d = 0; d < r.ndef; d++)

@@ -124,6 +124,34 @@ static void lower_block_barrier(struct jkernel *k)
     result->operands[1] = from[0];
 }
 
+/* A wait for products of a warp group becomes a barrier of its four warps. */
+static bool lower_group_wait(struct jkernel *k)
+{
+    struct ptx_instr i = pop(k);
+    if (k->fibers)
+        return diag_set(k->diag, i.line, i.column,
+                        "wgmma in a kernel whose functions wait at barriers is not supported");
+    struct ptx_instr *wait = push(k, &i, PTX_OP_barrier, 2);
+    wait->mods[wait->nmods++] = PTX_M_sync;
+    wait->mods[wait->nmods++] = PTX_M_wait_group;
+    wait->operands[0] = (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1};
+    wait->operands[1] = (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1, .imm = 128};
+    return true;
+}
+
+/* A product of a warp group reads the registers that it writes: they come once more, last. */
+static void lower_group_product(struct jkernel *k)
+{
+    struct ptx_instr i = pop(k);
+    struct ptx_instr *product = push(k, &i, PTX_OP_wgmma, i.noperands + 1);
+    struct ptx_operand *ops = product->operands;
+    memcpy(ops, i.operands, sizeof *ops * i.noperands);
+    ops[i.noperands] = i.operands[0];
+    *product = i;
+    product->operands = ops;
+    product->noperands++;
+}
+
 /* st.async and red.async: the access, then the news of its bytes to the barrier object. */
 static void lower_telling(struct jkernel *k)
 {
@@ -256,6 +284,12 @@ bool flat_lower(struct flattener *f)
             lower_telling(k);
         else if (cluster)
             lower_addresses(k);
+        return true;
+    case PTX_OP_wgmma:
+        if (ptx_has(i, PTX_M_wait_group))
+            return lower_group_wait(k);
+        if (ptx_has(i, PTX_M_mma_async))
+            lower_group_product(k);
         return true;
     case PTX_OP_cp:
         if (ptx_has(i, PTX_M_bulk))

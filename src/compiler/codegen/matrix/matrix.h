@@ -7,6 +7,9 @@
 /* mma, wmma. */
 bool emit_mma(struct codegen *cg, const struct ptx_instr *i);
 bool mma_supported(const struct ptx_instr *i, struct diag *d);
+/* wgmma. */
+bool emit_wgmma(struct codegen *cg, const struct ptx_instr *i);
+bool wgmma_supported(const struct ptx_instr *i, struct diag *d);
 /* ldmatrix, stmatrix, movmatrix. */
 bool emit_matrix_move(struct codegen *cg, const struct ptx_instr *i);
 

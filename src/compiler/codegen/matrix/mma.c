@@ -68,8 +68,7 @@ static LLVMValueRef spare_register(struct codegen *cg, unsigned n)
     return byte_offset(cg, matrix_memory(cg), c64(cg, MMA_SCRATCH + (uint64_t)n * 256));
 }
 
-/* Does a register of the kernel lie in memory as a fragment's does? */
-static bool in_memory(struct codegen *cg, const struct ptx_operand *o, const struct tile *t)
+bool mma_in_memory(struct codegen *cg, const struct ptx_operand *o, const struct tile *t)
 {
     if (o->kind != PTX_OPR_REG)
         return false;
@@ -78,10 +77,17 @@ static bool in_memory(struct codegen *cg, const struct ptx_operand *o, const str
            ptx_type_bits((enum ptx_type)r->type) == ptx_type_bits((enum ptx_type)t->reg_type);
 }
 
+bool mma_in_place(struct codegen *cg, const struct ptx_operand *o, const struct tile *t)
+{
+    bool blends = o->kind == PTX_OPR_REG && cg->mask != NULL && cg->waiting != NULL &&
+                  bit_get(cg->waiting, o->reg);
+    return mma_in_memory(cg, o, t) && !blends;
+}
+
 LLVMValueRef mma_source(struct codegen *cg, const struct ptx_operand *o, unsigned n,
                         const struct tile *t)
 {
-    if (in_memory(cg, o, t))
+    if (mma_in_memory(cg, o, t))
         return register_pointer(cg, o->reg);
     LLVMValueRef p = spare_register(cg, n);
     LLVMSetAlignment(LLVMBuildStore(cg->alu.b, mma_read(cg, o, t), p), 64);
@@ -91,9 +97,7 @@ LLVMValueRef mma_source(struct codegen *cg, const struct ptx_operand *o, unsigne
 LLVMValueRef mma_target(struct codegen *cg, const struct ptx_operand *o, unsigned n,
                         const struct tile *t)
 {
-    bool blends = o->kind == PTX_OPR_REG && cg->mask != NULL && cg->waiting != NULL &&
-                  bit_get(cg->waiting, o->reg);
-    return in_memory(cg, o, t) && !blends ? register_pointer(cg, o->reg) : spare_register(cg, n);
+    return mma_in_place(cg, o, t) ? register_pointer(cg, o->reg) : spare_register(cg, n);
 }
 
 void mma_written(struct codegen *cg, const struct ptx_operand *o, LLVMValueRef at,

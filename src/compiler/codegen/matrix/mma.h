@@ -74,6 +74,9 @@ LLVMValueRef mma_read(struct codegen *cg, const struct ptx_operand *o, const str
 void mma_write(struct codegen *cg, const struct ptx_operand *o, LLVMValueRef v,
                const struct tile *t);
 
+/* Does a register of the kernel lie in memory as a fragment's does? And may it be written there? */
+bool mma_in_memory(struct codegen *cg, const struct ptx_operand *o, const struct tile *t);
+bool mma_in_place(struct codegen *cg, const struct ptx_operand *o, const struct tile *t);
 /* Where operand o is in memory, as a register of a fragment: its own location if that can be used,
  * else spare register n, to which the value is copied. mma_target is the same for a result;
  * mma_written then copies it to where it belongs. */

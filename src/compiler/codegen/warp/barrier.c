@@ -15,6 +15,9 @@
 static LLVMValueRef barrier_id(struct codegen *cg, const struct ptx_instr *i)
 {
     const struct ptx_operand *o = &i->operands[ptx_has(i, PTX_M_red)]; /* a result comes first */
+    if (ptx_has(i, PTX_M_wait_group))                                  /* four warps */
+        return LLVMBuildAdd(cg->alu.b, LLVMBuildLShr(cg->alu.b, cg->w, c32(cg, 2), ""),
+                            c32(cg, JIT_GROUP_BARRIERS), "");
     struct uniformity s = operand_uniformity(cg->k, o);
     LLVMValueRef v = is_uniform(&s) ? operand_scalar(cg, o, PTX_U32, SEG_WARP, 0)
                                     : first_active(cg, operand_vector(cg, o, PTX_U32));
