@@ -61,8 +61,8 @@ static const struct env_entry entries[ENV_COUNT] = {
          "Bits of the widest vectors in compiled kernels: \"512\" (AVX-512, where the CPU "
          "has it) or \"256\" (as on a CPU without AVX-512)."},
     [ENV_PERF] = {"WEIR_PERF", "off",
-                  "Whether perf report is told the names of kernels, by /tmp/perf-PROCESS.map; "
-                  "\"on\": yes."},
+                  "Whether `perf report` is told of kernels, by /tmp/perf-PID.map; \"on\": their "
+                  "names; \"lines\": with source lines."},
     [ENV_TRACE] = {"WEIR_TRACE", "no file is written",
                    "File that a process appends a timeline to, as it happens: streams, kernels, "
                    "copies, calls, waits (JSON for Perfetto and chrome://tracing)."},
@@ -77,6 +77,10 @@ static const struct env_entry entries[ENV_COUNT] = {
     [ENV_LIBRARIES] = {"WEIR_LIBRARIES", "off (weir run: on)",
                        "Whether a process tells on stderr, when it ends, which of its libraries "
                        "carry NVIDIA's own CUDA runtime, which cannot run on Weir; \"on\": yes."},
+    [ENV_DEBUGGER] =
+        {"WEIR_DEBUGGER", "kernels that are loaded while a debugger is at the process",
+         "Whether all kernels are shown to debuggers (docs/debugging.md), to those that "
+         "come later, too; \"on\": yes."},
     [ENV_POOLS_FILE] = {"WEIR_POOLS_FILE", "no file is written",
                         "File that a process writes the statistics of its memory pools to when "
                         "it ends (weir info --pools FILE)."},

@@ -33,6 +33,7 @@ enum env_variable {
     ENV_STATS,
     ENV_SCHEDULE,
     ENV_LIBRARIES,
+    ENV_DEBUGGER,
     ENV_POOLS_FILE,
     ENV_POOLS_TRACE,
     ENV_CCCL,

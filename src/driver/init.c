@@ -83,12 +83,14 @@ static void on_fork(void) { slow_path_set(SLOW_PATH_NOT_READY); }
 static bool settings_valid(struct diag *d)
 {
     static const char *const on_off[] = {"on", "off", NULL};
+    static const char *const perf[] = {"on", "lines", "off", NULL};
     static const char *const jit[] = {"baseline", "optimizing", "both", NULL};
     static const char *const vectors[] = {"512", "256", NULL};
     return env_words(ENV_CHECK, env_checks, d) && env_words(ENV_KEYS, on_off, d) &&
            env_words(ENV_FAULTS, on_off, d) && env_words(ENV_STATS, on_off, d) &&
-           env_words(ENV_PERF, on_off, d) && env_words(ENV_JIT, jit, d) &&
-           env_words(ENV_VECTORS, vectors, d) && env_words(ENV_LIBRARIES, on_off, d);
+           env_words(ENV_PERF, perf, d) && env_words(ENV_JIT, jit, d) &&
+           env_words(ENV_VECTORS, vectors, d) && env_words(ENV_LIBRARIES, on_off, d) &&
+           env_words(ENV_DEBUGGER, on_off, d);
 }
 
 static void tell_setting(void *self, const char *line)

@@ -123,7 +123,7 @@ static size_t last_before(const struct line_table *t, uint64_t address)
     return low == 0 ? SIZE_MAX : low - 1;
 }
 
-bool lines_find(struct jit_lines *l, uint64_t address, const char **file, int *line)
+static void read_once(struct jit_lines *l)
 {
     pthread_mutex_lock(&l->lock);
     if (!l->read) {
@@ -131,6 +131,31 @@ bool lines_find(struct jit_lines *l, uint64_t address, const char **file, int *l
         read_table(l);
     }
     pthread_mutex_unlock(&l->lock);
+}
+
+size_t lines_count(struct jit_lines *l)
+{
+    read_once(l);
+    return l->table.rows.count > 0 ? l->table.rows.count - 1 : 0; /* the last one is an end */
+}
+
+bool lines_stretch(struct jit_lines *l, size_t n, uint64_t *begin, uint64_t *end, const char **file,
+                   int *line)
+{
+    const struct line_row *row = &l->table.rows.items[n];
+    if (row->end || row->line == 0 || row->file >= l->table.files.count ||
+        row[1].address <= row->address)
+        return false;
+    *begin = row->address;
+    *end = row[1].address;
+    *file = l->table.files.items[row->file];
+    *line = (int)row->line;
+    return true;
+}
+
+bool lines_find(struct jit_lines *l, uint64_t address, const char **file, int *line)
+{
+    read_once(l);
 
     /* Line 0 marks code that belongs to no line: the nearest before it in the same sequence is the
      * best that can be said. */

@@ -12,6 +12,7 @@
 #include "loader/compile_ahead.h"
 #include "loader/compiler_library.h"
 #include "loader/cpu.h"
+#include "loader/debugger.h"
 #include "loader/image.h"
 #include "loader/key.h"
 #include "loader/lines.h"
@@ -28,6 +29,7 @@ struct mapping {
     struct compilation *compilation;
     unsigned references;
     struct image image;
+    struct debugger_entry *shown; /* to gdb, or NULL */
     uint64_t
         *bound; /* addresses of the compilation's undefined symbols, in the order of its wants */
 };
@@ -233,6 +235,7 @@ struct compilation *compilation_get(const struct ptx_func *entry, const struct j
 
 static void mapping_free(struct mapping *m)
 {
+    debugger_remove(m->shown);
     lines_free(m->code.lines);
     image_unload(&m->image);
     free(m->bound);
@@ -285,7 +288,7 @@ static struct mapping *mapping_find_locked(struct compilation *c, const uint64_t
 }
 
 /* Adds a new mapping, unless another thread was faster: then that one is taken. */
-static struct mapping *mapping_add(struct compilation *c, struct mapping *fresh)
+static struct mapping *mapping_add(struct compilation *c, struct mapping *fresh, const char *name)
 {
     pthread_mutex_lock(&lock);
     struct mapping *m = mapping_find_locked(c, fresh->bound);
@@ -297,16 +300,20 @@ static struct mapping *mapping_add(struct compilation *c, struct mapping *fresh)
         c->references++;
     }
     pthread_mutex_unlock(&lock);
-    if (m != fresh)
+    if (m != fresh) {
         mapping_free(fresh);
+        return m;
+    }
+    m->shown = debugger_add(&c->object, &m->image);
+    perf_add(name, &m->image, m->code.lines);
     return m;
 }
 
-static struct mapping *mapping_get(struct compilation *c, const struct ptx_module *module,
+static struct mapping *mapping_get(struct compilation *c, const struct ptx_func *entry,
                                    const struct jit_resolver *resolver, struct diag *d)
 {
     uint64_t *bound = xcalloc(c->wants.count, sizeof *bound);
-    if (!bind_wants(&c->wants, &c->object, module, resolver, bound, d)) {
+    if (!bind_wants(&c->wants, &c->object, entry->module, resolver, bound, d)) {
         free(bound);
         return NULL;
     }
@@ -318,7 +325,7 @@ static struct mapping *mapping_get(struct compilation *c, const struct ptx_modul
         return m;
     }
     struct mapping *fresh = mapping_new(c, bound, d);
-    return fresh != NULL ? mapping_add(c, fresh) : NULL;
+    return fresh != NULL ? mapping_add(c, fresh, entry->name) : NULL;
 }
 
 /* ---- public ---- */
@@ -331,7 +338,7 @@ struct jit_code *jit_get(const struct ptx_func *entry, const struct jit_options 
         return NULL;
     if (c->compiled)
         launch_note(entry, options);
-    struct mapping *m = mapping_get(c, entry->module, resolver, d);
+    struct mapping *m = mapping_get(c, entry, resolver, d);
     compilation_release(c);
     if (m == NULL)
         diag_set(d, 0, 0, "kernel %s cannot be loaded", entry->name);

@@ -97,10 +97,10 @@ void jit_set_plugin_path(const char *path);
 
 /* How often code was found where, so far in this process. */
 struct jit_stats {
-    uint64_t disk_hits;   /* came from the disk cache */
-    uint64_t compiled;    /* had to be compiled */
-    uint64_t damaged;     /* cache files refused: wrong checksum or header */
-    bool plugin_loaded;   /* libweir-jit.so has been opened */
+    uint64_t disk_hits; /* came from the disk cache */
+    uint64_t compiled;  /* had to be compiled */
+    uint64_t damaged;   /* cache files refused: wrong checksum or header */
+    bool plugin_loaded; /* libweir-jit.so has been opened */
 };
 void jit_get_stats(struct jit_stats *out);
 

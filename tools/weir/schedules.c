@@ -39,7 +39,8 @@ static void close_run(struct run *r)
 _Noreturn static void start(const struct run *r, const char *order, char **program)
 {
     int none = open("/dev/null", O_RDONLY);
-    dup2(none, STDIN_FILENO);
+    if (none >= 0)
+        dup2(none, STDIN_FILENO);
     dup2(r->out, STDOUT_FILENO);
     dup2(r->err, STDERR_FILENO);
     setenv(env_entry(ENV_SCHEDULE)->name, order, 1);

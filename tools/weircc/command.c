@@ -95,7 +95,7 @@ static void add_host_code(struct strlist *argv, const struct cmdline *c, bool fo
     if (c->value[OPT_optimize] != NULL)
         list_add(argv, "-O%s", c->value[OPT_optimize]);
     if (c->given[OPT_debug])
-        list_add(argv, "-g");
+        list_add(argv, for_clang ? "-gdwarf-4" : "-g"); /* valgrind ends at newer forms */
     if (c->given[OPT_profile])
         list_add(argv, "-pg");
     if (c->given[OPT_no_exceptions])
@@ -186,7 +186,7 @@ bool command_has_lines(const struct cmdline *c)
 /* What the front end and LLVM's passes must both be told. */
 static void add_device_optimization(struct strlist *argv, const struct cmdline *c)
 {
-    list_add(argv, c->given[OPT_device_debug] && !c->given[OPT_dopt] ? "-O1" : "-O2");
+    list_add(argv, c->given[OPT_device_debug] && !c->given[OPT_dopt] ? "-O0" : "-O2");
     /* Small loops over arrays of a thread's own (fragments of matrices, say) must be unrolled: only
      * then do the arrays become registers, as they do with nvcc. */
     list_add(argv, "-mllvm");

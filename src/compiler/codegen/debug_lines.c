@@ -1,5 +1,7 @@
 /* debug_lines.c: source positions of the machine code, from PTX's .loc, so that a fault report can
- * name a line of the user's source; where the PTX has none, a line of the PTX itself. */
+ * name a line of the user's source; where the PTX has none, a line of the PTX itself. And, for
+ * debuggers, the block that a warp belongs to and the kernel's parameters as variables. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +30,7 @@ struct debug_lines *debug_open(struct codegen *cg)
 {
     const struct ptx_module *m = cg->k->entry->module;
     struct debug_lines *l = xcalloc(1, sizeof *l);
+    LLVMSetIsNewDbgInfoFormat(cg->alu.module, true);
     l->b = LLVMCreateDIBuilder(cg->alu.module);
     l->nfiles = m->nfiles > 0 ? m->nfiles : 1;
     l->files = xcalloc((size_t)l->nfiles + 1, sizeof *l->files);
@@ -36,9 +39,9 @@ struct debug_lines *debug_open(struct codegen *cg)
     for (int n = 1; n < m->nfiles; n++)
         if (m->files[n] != NULL)
             l->files[n] = debug_file(l, m->files[n]);
-    l->unit = LLVMDIBuilderCreateCompileUnit(l->b, LLVMDWARFSourceLanguageC, l->files[0], "weir", 4,
-                                             true, "", 0, 0, "", 0, LLVMDWARFEmissionLineTablesOnly,
-                                             0, false, false, "", 0, "", 0);
+    l->unit = LLVMDIBuilderCreateCompileUnit(l->b, LLVMDWARFSourceLanguageC_plus_plus, l->files[0],
+                                             "weir", 4, true, "", 0, 0, "", 0,
+                                             LLVMDWARFEmissionFull, 0, false, false, "", 0, "", 0);
     LLVMContextRef c = cg->alu.ctx;
     LLVMTypeRef i32 = LLVMInt32TypeInContext(c);
     LLVMAddModuleFlag(cg->alu.module, LLVMModuleFlagBehaviorWarning, "Debug Info Version", 18,
@@ -46,6 +49,95 @@ struct debug_lines *debug_open(struct codegen *cg)
     LLVMAddModuleFlag(cg->alu.module, LLVMModuleFlagBehaviorWarning, "Dwarf Version", 13,
                       LLVMValueAsMetadata(LLVMConstInt(i32, 4, false)));
     return l;
+}
+
+/* ---- variables ---- */
+
+enum { DW_OP_DEREF = 0x06, DW_OP_PLUS_UCONST = 0x23 };
+enum { DW_ATE_FLOAT = 4, DW_ATE_SIGNED = 5, DW_ATE_UNSIGNED = 7 };
+
+static LLVMMetadataRef number_type(struct debug_lines *l, enum ptx_type type)
+{
+    const char *name = ptx_type_name(type);
+    unsigned encoding = ptx_type_is_float(type)    ? DW_ATE_FLOAT
+                        : ptx_type_is_signed(type) ? DW_ATE_SIGNED
+                                                   : DW_ATE_UNSIGNED;
+    return LLVMDIBuilderCreateBasicType(l->b, name, strlen(name), ptx_type_bits(type), encoding,
+                                        LLVMDIFlagZero);
+}
+
+/* Three words, x, y and z. */
+static LLVMMetadataRef triple_type(struct debug_lines *l)
+{
+    LLVMMetadataRef word = number_type(l, PTX_U32), members[3];
+    for (unsigned d = 0; d < 3; d++) {
+        const char name[] = {(char)('x' + d)};
+        members[d] = LLVMDIBuilderCreateMemberType(l->b, l->unit, name, 1, l->files[0], 0, 32, 32,
+                                                   (uint64_t)d * 32, LLVMDIFlagZero, word);
+    }
+    return LLVMDIBuilderCreateStructType(l->b, l->unit, "dim3", 4, l->files[0], 0, 96, 32,
+                                         LLVMDIFlagZero, NULL, members, 3, 0, NULL, "", 0);
+}
+
+/* A variable of the function that is at the address which the operations make of the block's. */
+static void declare(struct codegen *cg, const char *name, LLVMMetadataRef type, uint64_t *ops,
+                    size_t count)
+{
+    struct debug_lines *l = cg->lines;
+    LLVMMetadataRef variable = LLVMDIBuilderCreateAutoVariable(
+        l->b, l->function, name, strlen(name), l->files[0], 0, type, true, LLVMDIFlagZero, 0);
+    LLVMMetadataRef at = LLVMDIBuilderCreateDebugLocation(cg->alu.ctx, 0, 0, l->function, NULL);
+    LLVMDIBuilderInsertDeclareRecordAtEnd(l->b, cg->block.ptr, variable,
+                                          LLVMDIBuilderCreateExpression(l->b, ops, count), at,
+                                          LLVMGetInsertBlock(cg->alu.b));
+}
+
+static LLVMMetadataRef param_type(struct debug_lines *l, const struct ptx_var *v)
+{
+    LLVMMetadataRef one = number_type(l, (enum ptx_type)v->type);
+    uint64_t bytes = ptx_type_bits((enum ptx_type)v->type) / 8;
+    if (bytes == 0 || v->size <= bytes)
+        return one;
+    LLVMMetadataRef range = LLVMDIBuilderGetOrCreateSubrange(l->b, 0, (int64_t)(v->size / bytes));
+    return LLVMDIBuilderCreateArrayType(l->b, v->size * 8, v->align * 8, one, &range, 1);
+}
+
+/* The kernel's parameters, whose names are not known: param_0 and so on. */
+static void declare_params(struct codegen *cg)
+{
+    const struct ptx_func *f = cg->k->entry;
+    uint64_t at = 0;
+    for (int n = 0; n < f->nparams; n++) {
+        const struct ptx_var *v = f->params[n];
+        uint64_t align = v->align != 0 ? v->align : 1;
+        char name[24];
+        at = (at + align - 1) / align * align;
+        uint64_t ops[] = {DW_OP_PLUS_UCONST, BLOCK_FIELD(params), DW_OP_DEREF, DW_OP_PLUS_UCONST,
+                          at};
+        snprintf(name, sizeof name, "param_%d", n);
+        declare(cg, name, param_type(cg->lines, v), ops, WEIR_COUNT(ops));
+        at += v->size;
+    }
+}
+
+/* What a debugger can show of a warp: where it is in the grid, and what the kernel was given. */
+static void declare_variables(struct codegen *cg)
+{
+    static const struct {
+        const char *name;
+        uint64_t offset;
+        bool triple;
+    } fields[] = {{"blockIdx", BLOCK_FIELD(ctaid), true},
+                  {"blockDim", BLOCK_FIELD(ntid), true},
+                  {"gridDim", BLOCK_FIELD(nctaid), true},
+                  {"warp", BLOCK_FIELD(warp), false}};
+    LLVMMetadataRef triple = triple_type(cg->lines), word = number_type(cg->lines, PTX_U32);
+    for (size_t n = 0; n < WEIR_COUNT(fields); n++) {
+        uint64_t ops[] = {DW_OP_PLUS_UCONST, fields[n].offset};
+        declare(cg, fields[n].name, fields[n].triple ? triple : word, ops, WEIR_COUNT(ops));
+    }
+    if (!cg->k->is_function)
+        declare_params(cg);
 }
 
 void debug_function(struct codegen *cg)
@@ -56,14 +148,16 @@ void debug_function(struct codegen *cg)
     LLVMMetadataRef type =
         LLVMDIBuilderCreateSubroutineType(l->b, l->files[0], NULL, 0, LLVMDIFlagZero);
     const char *name = cg->k->entry->name;
-    l->function = LLVMDIBuilderCreateFunction(l->b, l->unit, name, strlen(name), "", 0, l->files[0],
-                                              0, type, true, true, 0, LLVMDIFlagZero, true);
+    l->function =
+        LLVMDIBuilderCreateFunction(l->b, l->unit, name, strlen(name), name, strlen(name),
+                                    l->files[0], 0, type, true, true, 0, LLVMDIFlagZero, true);
     LLVMSetSubprogram(cg->fn, l->function);
     memset(l->scopes, 0, sizeof *l->scopes * (size_t)l->nfiles);
     l->scopes[0] = l->function;
     /* code that belongs to no line */
     LLVMSetCurrentDebugLocation2(
         cg->alu.b, LLVMDIBuilderCreateDebugLocation(cg->alu.ctx, 0, 0, l->function, NULL));
+    declare_variables(cg);
 }
 
 void debug_at(struct codegen *cg, const struct ptx_instr *i)

@@ -1,0 +1,28 @@
+// The program that debugger.sh looks at: the numbers of its lines count.
+#include <cstdio>
+
+__device__ int twice(int x)
+{
+    return 2 * x;
+}
+
+__global__ void work(int *out, int n, float scale)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int sum = 0;
+    for (int k = 0; k < n; k++)
+        sum += twice(k) + i; // line 14
+    out[i] = (int)(sum * scale);
+}
+
+int main()
+{
+    int *d, values[256];
+    if (cudaMalloc(&d, sizeof values) != cudaSuccess)
+        return 1;
+    work<<<4, 64>>>(d, 10, 1.5f);
+    if (cudaMemcpy(values, d, sizeof values, cudaMemcpyDeviceToHost) != cudaSuccess)
+        return 1;
+    printf("%d\n", values[3]);
+    return cudaFree(d);
+}

@@ -1,0 +1,103 @@
+#!/bin/sh
+# usage: debugger.sh TOOL PROGRAM SCRIPT: gdb stops at a kernel's line, names kernel, line and variables,
+# and has the commands of SCRIPT; perf's map names kernels and lines; valgrind runs the program. A tool
+# that is not here is left out.
+tool=$1 program=$2 script=$3
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+WEIR_CACHE_DIR=$work/cache WEIR_WORKERS=1
+export WEIR_CACHE_DIR WEIR_WORKERS
+
+has() { # WHAT PATTERN FILE
+    if grep -Eq -e "$2" "$3"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "failed: $1: no '$2' in:"
+        cat "$3"
+    fi
+}
+
+check_gdb() {
+    cat >"$work/commands" <<'GDB'
+set pagination off
+set debuginfod enabled off
+set breakpoint pending on
+break debugged.cu:14
+run
+bt
+info locals
+weir where
+weir blocks
+weir lane 5
+weir warp 1
+weir where
+weir block 2
+weir where
+delete
+continue
+GDB
+    WEIR_SCHEDULE=fixed timeout 200 gdb -nx -q -batch -ex "source $script" -x "$work/commands" \
+        "$program" >"$work/gdb" 2>&1
+    if grep -q "ptrace: Operation not permitted\|Could not trace" "$work/gdb"; then
+        echo "gdb may not trace here: left out"
+        return
+    fi
+    has "stops at the line" "hit Breakpoint 1.*work" "$work/gdb"
+    has "bt names kernel and line" "^#0 .*work .*debugged.cu:14" "$work/gdb"
+    has "bt leads to the program" "main \(\) at .*debugged.cu:24" "$work/gdb"
+    has "locals: the block" "^blockIdx = \{x = 0, y = 0, z = 0\}" "$work/gdb"
+    has "locals: its shape" "^blockDim = \{x = 64, y = 1, z = 1\}" "$work/gdb"
+    has "locals: a parameter" "^param_1 = 10$" "$work/gdb"
+    has "locals: another" "^param_2 = 1.5$" "$work/gdb"
+    has "weir where" "^work block \(0,0,0\) of \(4,1,1\), warp 0, at .*debugged.cu:14" "$work/gdb"
+    has "weir where: threads" "^threads \(0,0,0\) to \(31,0,0\)" "$work/gdb"
+    has "weir blocks" "^\* thread [0-9]+: work block \(0,0,0\)" "$work/gdb"
+    has "weir lane" "^lane 5 is thread \(5,0,0\) of block \(0,0,0\)" "$work/gdb"
+    has "weir warp" "^work block \(0,0,0\) of \(4,1,1\), warp 1" "$work/gdb"
+    has "weir warp: threads" "^threads \(32,0,0\) to \(63,0,0\)" "$work/gdb"
+    has "weir block" "^work block \(2,0,0\) of \(4,1,1\)" "$work/gdb"
+    has "the program ends as it would" "^180$" "$work/gdb"
+}
+
+# The map is there whether or not there is a perf.
+check_map() {
+    WEIR_PERF=lines sh -c 'echo $$ >"$1"; exec "$2"' sh "$work/pid" "$program" >"$work/out" 2>&1
+    map=/tmp/perf-$(cat "$work/pid").map
+    cp "$map" "$work/map" 2>/dev/null
+    has "perf's map names kernel and line" "^[0-9a-f]+ [0-9a-f]+ _Z4workPiif \(debugged.cu:14\)$" "$work/map"
+    rm -f "$map"
+    WEIR_PERF=on sh -c 'echo $$ >"$1"; exec "$2"' sh "$work/pid" "$program" >"$work/out" 2>&1
+    map=/tmp/perf-$(cat "$work/pid").map
+    cp "$map" "$work/map" 2>/dev/null
+    has "perf's map names the kernel" "^[0-9a-f]+ [0-9a-f]+ work\\(int" "$work/map"
+    rm -f "$map"
+    WEIR_PERF=yes "$program" >"$work/out" 2>&1
+    has "another word is refused" 'WEIR_PERF=yes: must be "on", "lines" or "off"' "$work/out"
+}
+
+check_valgrind() {
+    WEIR_JIT=baseline timeout 1500 valgrind "$program" >"$work/out" 2>&1
+    echo "status $?" >>"$work/out"
+    has "the program runs" "^180$" "$work/out"
+    has "and ends as it would" "^status 0$" "$work/out"
+    # The loader of glibc reads names by words, which valgrind 3.19 reports: not what we write.
+    if grep -q "Invalid write" "$work/out"; then
+        failed=$((failed + 1))
+        cat "$work/out"
+    fi
+}
+
+case $tool in
+map) check_map ;;
+gdb | valgrind)
+    if ! command -v "$tool" >/dev/null; then
+        echo "there is no $tool here: left out"
+        exit 0
+    fi
+    check_$tool
+    ;;
+esac
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
