@@ -5,6 +5,8 @@
 #   make check-long                 what costs more than it usually finds: new seeds, every combination
 #   make check-python               Python's packages from PyPI: the wheel, PyCUDA's and numba-cuda's suites
 #   make check-asan | check-tsan    the tests under sanitizers, in builds of their own
+#   make check-gpu                  the conformance programs on this machine's GPU, over Weir's runtime
+#   make check-gpu-pack             writes build/check-gpu.tar.xz: the same for a machine without a compiler
 #   make model                      the allocator against a reference, 10 million operations
 #   make kill                       processes that share memory, each killed 200 times at any point
 #   make fuzz-kernels SECONDS=600   kernels at random against an interpreter of PTX
@@ -22,7 +24,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-long check-python check-asan check-tsan model kill fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps cccl install wheel clean
+.PHONY: all deps configure check check-long check-python check-asan check-tsan check-gpu check-gpu-pack model kill fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps cccl install wheel clean
 all: configure
 	@cmake --build $(BUILD)
 	@sh cmake/cccl.sh $(BUILD) once
@@ -57,6 +59,17 @@ check-tsan: deps
 	@cmake --build build-tsan --target tests/device/all tests/pool/all tests/loader/all tests/sequences/all weir_conformance
 	@TSAN_OPTIONS=suppressions=$(CURDIR)/tests/tsan.supp \
 	  ctest --test-dir build-tsan --output-on-failure -j$$(nproc) -R '^(device|pool|loader|conformance|sequences)\.'
+
+# Programs of weircc on NVIDIA's driver (docs/gpu.md). A machine with a GPU and without clang-19 unpacks the
+# archive and runs check-gpu/run.sh.
+check-gpu: configure
+	@cmake --build $(BUILD) --target check_gpu_programs
+	@$(BUILD)/check-gpu/run.sh
+
+check-gpu-pack: configure
+	@cmake --build $(BUILD) --target check_gpu_programs
+	@tar -C $(BUILD) -cJf $(BUILD)/check-gpu.tar.xz check-gpu
+	@echo "$(BUILD)/check-gpu.tar.xz: unpack it where the GPU is, and run check-gpu/run.sh"
 
 # The tests do the same in short.
 model: configure

@@ -2,7 +2,7 @@
 # Installs what the build and the tools need on Debian 12, and the packages named, and only what is missing.
 set -eu
 
-packages="clang-19 llvm-19-dev lld-19 libclang-rt-19-dev libomp-19-dev cmake ninja-build pkg-config libsleef-dev
+packages="clang-19 llvm-19-dev lld-19 libclang-rt-19-dev libomp-19-dev libclc-19 cmake ninja-build pkg-config libsleef-dev
 libzstd-dev liblz4-dev libhwloc-dev libdw-dev gcc g++ make python3 $*"
 
 missing=""

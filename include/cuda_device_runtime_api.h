@@ -140,6 +140,10 @@ __weir_launch(dim3 gridDim, dim3 blockDim, size_t sharedMem = 0, cudaStream_t st
                             sharedMem | __WEIR_GENERATION, stream);
 }
 
+/* After the call of the kernel: by this, code for GPUs tells that call from those that its
+ * arguments make. */
+static __inline__ __attribute__((always_inline, host, device)) void __weir_launched(void) {}
+
 /* Typed forms. */
 template <typename T>
 static __inline__ __attribute__((always_inline, nodebug, device)) cudaError_t cudaMalloc(T **devPtr,

@@ -7,8 +7,9 @@
 
 /* A managed variable is an ordinary device variable for the device. On the host its shadow is in
  * a section of its own (bounded by __start_weir_managed and __stop_weir_managed), by which the
- * runtime tells it from other variables and gives it memory that both sides reach. */
-#if defined(__CUDA__) && !defined(__CUDA_ARCH__)
+ * runtime tells it from other variables and gives it memory that both sides reach. For the device,
+ * weircc sees by the section which variables are such. */
+#ifdef __CUDA__
 #define __managed__ __attribute__((device, section("weir_managed")))
 #endif
 

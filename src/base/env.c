@@ -92,6 +92,10 @@ static const struct env_entry entries[ENV_COUNT] = {
         {"WEIR_CCCL", "looked for on this machine",
          "Directory in which weircc finds Thrust, CUB and libcu++ (docs/weircc.md); \"off\": "
          "none."},
+    [ENV_DRIVER] = {"WEIR_DRIVER", "the libcuda.so.1 that is found first",
+                    "Driver that the runtime uses: \"cpu\", Weir's; \"gpu\", that of a GPU; "
+                    "\"auto\", that of a GPU if it has a device, else Weir's; or the path of a "
+                    "library."},
     [ENV_VISIBLE_DEVICES] = {"CUDA_VISIBLE_DEVICES", "every device",
                              "Devices that programs see, by number, in this order."},
 };

@@ -37,6 +37,7 @@ enum env_variable {
     ENV_POOLS_FILE,
     ENV_POOLS_TRACE,
     ENV_CCCL,
+    ENV_DRIVER,
     ENV_VISIBLE_DEVICES,
     ENV_COUNT
 };

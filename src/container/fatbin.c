@@ -54,6 +54,7 @@ bool fatbin_read_wrapper(const void *wrapper, struct fatbin_wrapper *out)
 /* One entry, checked to be within the fat binary. */
 struct entry {
     unsigned kind, arch;
+    bool own;                         /* weircc's form for Weir (FATBIN_OWN_ARCH) */
     uint64_t flags, packed, unpacked; /* bytes as stored and unpacked */
     const uint8_t *payload;
 };
@@ -101,6 +102,8 @@ static bool read_entry(const uint8_t *p, uint64_t total, uint64_t at, struct ent
         return diag_set(d, 0, 0, "fat binary: an entry does not fit");
     e->kind = (unsigned)fatbin_get(h, 2);
     e->arch = (unsigned)fatbin_get(h + 28, 4);
+    e->own = e->arch > FATBIN_OWN_ARCH;
+    e->arch -= e->own ? FATBIN_OWN_ARCH : 0;
     e->flags = fatbin_get(h + 40, 8);
     e->unpacked = fatbin_get(h + 56, 8);
     e->payload = h + header;
@@ -158,7 +161,8 @@ enum fatbin_status fatbin_find_ptx(const void *data, size_t limit, unsigned sm,
         uint64_t next = total;
         if (!read_entry(p, total, at, &e, &next, d))
             return FATBIN_BROKEN;
-        if (e.kind == KIND_PTX && e.arch <= sm && e.arch >= best.arch)
+        if (e.kind == KIND_PTX && e.arch <= sm && e.own >= best.own &&
+            (e.own > best.own || e.arch >= best.arch))
             best = e;
         else if (e.kind == KIND_PTX && e.arch > sm && (newer == 0 || e.arch < newer))
             newer = e.arch;

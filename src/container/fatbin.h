@@ -9,6 +9,10 @@
 
 #include "base/base.h"
 
+/* Added to the architecture of an entry that holds weircc's own form of device code, beside an
+ * entry for drivers of GPUs, which do not take one so new. It goes before all others. */
+enum { FATBIN_OWN_ARCH = 10000 };
+
 enum fatbin_status {
     FATBIN_OK,
     FATBIN_NOT_ONE, /* neither a fat binary nor its wrapper */

@@ -79,6 +79,17 @@ WEIR_API const char *weir_last_message(void)
 
 static void on_fork(void) { slow_path_set(SLOW_PATH_NOT_READY); }
 
+/* A GPU was asked for, and this is none. */
+static bool wanted(struct diag *d)
+{
+    const char *driver = env_get(ENV_DRIVER);
+    return driver == NULL || strcmp(driver, "gpu") != 0 ||
+           diag_set(
+               d, 0, 0,
+               "WEIR_DRIVER=gpu, but the program has loaded Weir's libcuda.so.1, which runs on "
+               "the CPU: run it with 'weir run --device=gpu'");
+}
+
 /* A word that is not known would be a wish that nobody hears. */
 static bool settings_valid(struct diag *d)
 {
@@ -86,7 +97,7 @@ static bool settings_valid(struct diag *d)
     static const char *const perf[] = {"on", "lines", "off", NULL};
     static const char *const jit[] = {"baseline", "optimizing", "both", NULL};
     static const char *const vectors[] = {"512", "256", NULL};
-    return env_words(ENV_CHECK, env_checks, d) && env_words(ENV_KEYS, on_off, d) &&
+    return wanted(d) && env_words(ENV_CHECK, env_checks, d) && env_words(ENV_KEYS, on_off, d) &&
            env_words(ENV_FAULTS, on_off, d) && env_words(ENV_STATS, on_off, d) &&
            env_words(ENV_PERF, perf, d) && env_words(ENV_JIT, jit, d) &&
            env_words(ENV_VECTORS, vectors, d) && env_words(ENV_LIBRARIES, on_off, d) &&

@@ -1,15 +1,10 @@
-/* driver: the table of driver functions: finding libcuda, filling the table, initialising once.
- *
- * libcuda.so.1 is looked for beside the object that this code is in (so that a toolkit works from
- * wherever it is), then where the loader looks: the run path of that object, LD_LIBRARY_PATH, the
- * system; at last in the toolkit that compiled the program. */
+/* driver: the table of driver functions: filling it from the library that choose.c opens,
+ * initialising once. */
 #include "internal.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What stands for functions that are not loaded yet, and for those that the driver lacks. */
 CUresult rt_not_loaded(void) { return CUDA_ERROR_NOT_INITIALIZED; }
@@ -28,38 +23,6 @@ static cudaError_t load_result, init_result;
 static pthread_once_t load_once = PTHREAD_ONCE_INIT, init_once = PTHREAD_ONCE_INIT;
 static volatile bool exiting;
 
-static void *open_beside(void)
-{
-    Dl_info self;
-    char path[4096];
-    const char *slash;
-    int n;
-
-    if (!dladdr((void *)&load_once, &self) || self.dli_fname == NULL ||
-        (slash = strrchr(self.dli_fname, '/')) == NULL)
-        return NULL;
-    n = snprintf(path, sizeof path, "%.*s/libcuda.so.1", (int)(slash - self.dli_fname),
-                 self.dli_fname);
-    return n > 0 && (size_t)n < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-}
-
-/* The library directory of the toolkit that compiled the program: weircc records it in every CUDA
- * object, for programs that hold the runtime and were linked by another compiler, without a search
- * path. */
-extern const char weir_toolkit_lib[] __attribute__((weak));
-
-static void *open_of_toolkit(void)
-{
-    char path[4096];
-    const char *directory = weir_toolkit_lib;
-    int n;
-
-    if (directory == NULL)
-        return NULL;
-    n = snprintf(path, sizeof path, "%s/libcuda.so.1", directory);
-    return n > 0 && (size_t)n < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-}
-
 static void at_exit(void) { exiting = true; }
 
 static void load(void)
@@ -74,11 +37,7 @@ static void load(void)
     };
     int version = 0;
 
-    library = open_beside();
-    if (library == NULL)
-        library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL)
-        library = open_of_toolkit();
+    library = rt_open_driver();
     load_result = cudaErrorInsufficientDriver;
     rt_telling = RT_TELLS_NOT;
     if (library == NULL)
@@ -95,6 +54,8 @@ static void load(void)
     atexit(at_exit);
     if (CU(cuDriverGetVersion, &version) == CUDA_SUCCESS && version >= CUDART_VERSION)
         load_result = cudaSuccess;
+    else
+        rt_driver_too_old(library, version);
 }
 
 /* Of a call that loads the driver itself the beginning is known, too. */

@@ -60,6 +60,11 @@ static inline cudaError_t rt_init(void)
 }
 /* Only loads it: for questions that need no device. */
 cudaError_t rt_load(void);
+/* The driver's library (choose.c); NULL, and a sentence on stderr if WEIR_DRIVER asks for one that
+ * cannot be had. */
+void *rt_open_driver(void);
+/* Says on stderr that the driver is older than the runtime. */
+void rt_driver_too_old(void *library, int version);
 /* The process is on its way out: driver objects need no more cleaning up, and must get none. */
 bool rt_exiting(void);
 

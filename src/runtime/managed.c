@@ -1,7 +1,8 @@
 /* managed: __managed__ variables. Code compiled by clang keeps them in a section of the program,
- * whose bounds it tells before anything is registered; kernels use the same memory. Their initial
- * values are in the device code, so binaries that have such variables are loaded as soon as they
- * are registered: the host may read a managed variable before it calls anything. */
+ * whose bounds it tells before anything is registered; kernels use the same memory (on the driver
+ * of a GPU by way of pointers, see gpu.h). Their initial values are in the device code, so binaries
+ * that have such variables are loaded as soon as they are registered: the host may read a managed
+ * variable before it calls anything. */
 #include "offload.h"
 #include "registry.h"
 
@@ -13,15 +14,27 @@ static struct section {
 } *sections;
 static pthread_rwlock_t sections_lock = PTHREAD_RWLOCK_INITIALIZER;
 
-bool rt_in_managed_section(const void *host)
+bool rt_managed_section(const void *host, const char **begin, const char **end)
 {
     bool inside = false;
 
     pthread_rwlock_rdlock(&sections_lock);
-    for (struct section *s = sections; s != NULL && !inside; s = s->next)
+    for (struct section *s = sections; s != NULL && !inside; s = s->next) {
         inside = (const char *)host >= s->begin && (const char *)host < s->end;
+        if (inside) {
+            *begin = s->begin;
+            *end = s->end;
+        }
+    }
     pthread_rwlock_unlock(&sections_lock);
     return inside;
+}
+
+bool rt_in_managed_section(const void *host)
+{
+    const char *begin, *end;
+
+    return rt_managed_section(host, &begin, &end);
 }
 
 /* False when it was known. */

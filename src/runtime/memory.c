@@ -1,4 +1,5 @@
 /* memory: allocating and freeing it on either side, and asking what an address is. */
+#include "gpu.h"
 #include "internal.h"
 
 #include <stdint.h>
@@ -309,6 +310,7 @@ static cudaError_t describe(struct cudaPointerAttributes *out, const void *ptr)
     RT_TRY(rt_context());
     /* Answers for any address: for one that it does not know every value is zero. */
     CU_TRY(CU(cuPointerGetAttributes, COUNT(names), names, values, (CUdeviceptr)ptr));
+    managed = managed || (rt_on_gpu() && rt_in_managed_section(ptr));
     memset(out, 0, sizeof *out);
     out->device = cudaInvalidDeviceId;
     if (type == 0) {

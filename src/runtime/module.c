@@ -2,7 +2,9 @@
  *
  * The driver is given the fat binary as it is, or the wrapper that holds the pieces of relocatable
  * code, which it links. Managed variables of clang-compiled programs are bound to their host
- * addresses; for nvcc's, the program's pointer is set to where the driver put them. */
+ * addresses; for nvcc's, the program's pointer is set to where the driver put them. What is
+ * different on drivers of GPUs is in gpu.c. */
+#include "gpu.h"
 #include "offload.h"
 #include "registry.h"
 
@@ -128,6 +130,18 @@ static CUresult load_keeping(struct rt_binary *b, const struct bindings *binding
     return result;
 }
 
+static cudaError_t load_on_gpu(struct rt_binary *b, bool elsewhere, CUmodule *module)
+{
+    char log[4096] = "";
+    CUresult result = rt_gpu_load(b, module, log, sizeof log);
+
+    if (result != CUDA_SUCCESS)
+        tell(result, log);
+    CU_TRY(result);
+    RT_TRY(rt_gpu_bind_managed(b, *module, elsewhere));
+    return elsewhere ? cudaSuccess : set_managed_pointers(b, *module);
+}
+
 static cudaError_t load(struct rt_binary *b, bool keep, CUmodule *module)
 {
     struct bindings bindings;
@@ -135,6 +149,8 @@ static cudaError_t load(struct rt_binary *b, bool keep, CUmodule *module)
 
     RT_TRY(b->error);
     RT_CHECK(b->image, cudaErrorInvalidKernelImage);
+    if (rt_on_gpu())
+        return load_on_gpu(b, keep, module);
     RT_TRY(collect_bindings(b, keep, &bindings));
     result = load_keeping(b, &bindings, keep, module);
     free(bindings.names);

@@ -2,6 +2,7 @@
  * lists of each binary. Registration happens in constructors of executables and shared libraries,
  * look-ups in every launch of every thread: they take no lock. */
 #include "registry.h"
+#include "gpu.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -426,5 +427,8 @@ cudaError_t rt_symbol(const void *host, CUdeviceptr *address, size_t *size)
     if (result == CUDA_ERROR_NOT_FOUND)
         return cudaErrorInvalidSymbol;
     CU_TRY(result);
+    if (v->kind == RT_MANAGED && !v->pointer &&
+        rt_on_gpu()) /* the module's has its initial value */
+        *address = (CUdeviceptr)v->host;
     return cudaSuccess;
 }

@@ -87,6 +87,8 @@ void rt_binary_unload(struct rt_binary *b);
 
 /* Whether a host variable is in a section of managed variables (managed.c). */
 bool rt_in_managed_section(const void *host);
+/* The same, with the section's bounds. */
+bool rt_managed_section(const void *host, const char **begin, const char **end);
 /* Loads a binary that has variables in such a section. */
 void rt_managed_load(struct rt_binary *b);
 

@@ -67,7 +67,7 @@ static void test_fatbin(void)
     struct diag d = {0};
     size_t size = 0;
     write_text("t.ptx", ptx);
-    CHECK(fatbin_write("t.ptx", "t.fatbin", &d));
+    CHECK(fatbin_write("t.ptx", NULL, "t.fatbin", &d));
     char *f = file_read("t.fatbin", &size, &d);
     CHECK(f != NULL);
     CHECK_EQ_INT(number(f, 4), 0xBA55ED50u);
@@ -97,18 +97,18 @@ static void test_fatbin(void)
 static void test_bad_fatbin(void)
 {
     struct diag d = {0};
-    CHECK(!fatbin_write("missing.ptx", "x.fatbin", &d));
+    CHECK(!fatbin_write("missing.ptx", NULL, "x.fatbin", &d));
     CHECK(strstr(d.text, "missing.ptx") != NULL);
     write_text("bad.ptx", "hello\n");
     d = (struct diag){0};
-    CHECK(!fatbin_write("bad.ptx", "x.fatbin", &d));
+    CHECK(!fatbin_write("bad.ptx", NULL, "x.fatbin", &d));
     CHECK(strstr(d.text, "not PTX") != NULL);
     write_bytes("nul.ptx", ".version 8.5\n.target sm_75\n\0more", 33);
     d = (struct diag){0};
-    CHECK(!fatbin_write("nul.ptx", "x.fatbin", &d));
+    CHECK(!fatbin_write("nul.ptx", NULL, "x.fatbin", &d));
     CHECK(access("x.fatbin", F_OK) != 0);
     d = (struct diag){0};
-    CHECK(!fatbin_write("t.ptx", "no/such/directory.fatbin", &d));
+    CHECK(!fatbin_write("t.ptx", NULL, "no/such/directory.fatbin", &d));
     CHECK(strstr(d.text, "no/such/directory.fatbin") != NULL);
     d = (struct diag){0};
     CHECK(fatbin_read_ptx("bad.ptx", &d) == NULL);

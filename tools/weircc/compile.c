@@ -5,6 +5,7 @@
 #include "elf.h"
 #include "excerpts.h"
 #include "files.h"
+#include "gpu/form.h"
 #include "launch_ptx.h"
 #include "launches.h"
 #include "mend.h"
@@ -25,6 +26,7 @@ struct compilation {
     bool mend;                    /* the source is compiled by way of mend */
     bool launches;                /* and by way of launches: device code launches kernels */
     bool clusters;                /* kernels have __cluster_dims__ (clusters.h) */
+    char *gpu_ptx;                /* the second form of the device code, NULL: it needs none */
 };
 
 /* One run of clang on it. */
@@ -258,7 +260,7 @@ static int finish_clusters(struct driver *dr, const char *llvm_path, const char 
 }
 
 /* What is left to do for the PTX of a file whose kernels launch kernels. */
-static int finish_launches(struct compilation *c, const char *path)
+static int finish_launches(struct compilation *c, const char *path, bool warn)
 {
     struct driver *dr = c->dr;
     const struct cmdline *o = &dr->options;
@@ -269,7 +271,7 @@ static int finish_launches(struct compilation *c, const char *path)
     ok = ok && file_write(path, out.items, out.count, &dr->diag);
     if (list_has(&o->list[OPT_Werror], "all-warnings"))
         make_errors(&warnings);
-    if (!o->given[OPT_disable_warnings])
+    if (warn && !o->given[OPT_disable_warnings])
         show(c, &warnings);
     ok = ok && c->messages.errors == 0;
     sb_free(&out);
@@ -292,8 +294,9 @@ static int check_names(struct compilation *c, const char *path)
     return ok ? 0 : 1;
 }
 
-/* LLVM's passes and the PTX backend, on the text that the front end made. */
-static int make_ptx(struct compilation *c, const char *llvm, const char *ptx)
+/* LLVM's passes and the PTX backend, on the text that the front end made. `library`: bitcode for
+ * functions that the text leaves open, or NULL. */
+static int make_ptx(struct compilation *c, const char *llvm, const char *library, const char *ptx)
 {
     struct driver *dr = c->dr;
     struct strlist argv = {0};
@@ -301,12 +304,80 @@ static int make_ptx(struct compilation *c, const char *llvm, const char *ptx)
     command_llvm(&argv, dr);
     if (c->launches)
         add_launch_options(&argv, &dr->options);
+    if (library != NULL) {
+        list_add(&argv, "-Xclang");
+        list_add(&argv, "-mlink-builtin-bitcode");
+        list_add(&argv, "-Xclang");
+        list_add(&argv, "%s", library);
+    }
     list_add(&argv, "-S");
     list_add(&argv, "%s", llvm);
     list_add(&argv, "-o");
     list_add(&argv, "%s", ptx);
     int status = work_run(&dr->work, &argv, "clang (PTX)", &errors, &dr->diag);
     show(c, &errors);
+    return status;
+}
+
+/* What is left to do for the PTX that was made of a file's LLVM text. */
+static int finish_ptx(struct compilation *c, const char *llvm, const char *ptx, bool warn)
+{
+    struct driver *dr = c->dr;
+    int status = 0;
+    if (command_flushes_denormals(&dr->options))
+        status = step_run(dr, STEP_MODIFIERS, ptx, NULL, NULL);
+    if (status == 0 && c->clusters && !dr->work.dryrun)
+        status = finish_clusters(dr, llvm, ptx);
+    if (status == 0 && c->launches && !dr->work.dryrun)
+        status = finish_launches(c, ptx, warn);
+    return status;
+}
+
+/* Whether the output is one that a driver of GPUs may be given. What the first generation of
+ * launches from the device has, GPUs have no more. */
+static bool wants_gpu_form(const struct compilation *c)
+{
+    const struct build *b = &c->dr->build;
+    return !c->dr->work.dryrun && b->phase != PHASE_PTX && b->phase != PHASE_CUBIN &&
+           !(c->launches && b->arch.old);
+}
+
+/* Writes the PTX with managed variables behind pointers. */
+static bool write_gpu_ptx(const char *path, const char *llvm, struct diag *d)
+{
+    char *ptx = file_read(path, NULL, d);
+    struct strbuf out = {0};
+    if (ptx != NULL)
+        gpu_form_ptx(ptx, llvm, &out);
+    bool ok = ptx != NULL && file_write(path, out.items, out.count, d);
+    sb_free(&out);
+    free(ptx);
+    return ok;
+}
+
+/* Makes the second form of device code that needs one (gpu/form.h). */
+static int make_gpu_form(struct compilation *c, const char *llvm_path)
+{
+    struct driver *dr = c->dr;
+    struct strbuf out = {0};
+    char *llvm = file_read(llvm_path, NULL, &dr->diag);
+    if (llvm == NULL)
+        return 1;
+    struct gpu_needs needs = gpu_form_needs(llvm);
+    int status = 0;
+    if (needs.math || needs.launches || needs.managed || needs.statics) {
+        char *changed = intermediate(dr, c->job->input, ".gpu.ll");
+        c->gpu_ptx = intermediate(dr, c->job->input, ".gpu.ptx");
+        bool ok = changed != NULL && c->gpu_ptx != NULL && gpu_form_llvm(llvm, &out, &dr->diag) &&
+                  file_write(changed, out.items, out.count, &dr->diag);
+        status = ok ? make_ptx(c, changed, needs.math ? dr->tools.gpu_math : NULL, c->gpu_ptx) : 1;
+        if (status == 0)
+            status = finish_ptx(c, llvm_path, c->gpu_ptx, false);
+        if (status == 0 && needs.managed && !write_gpu_ptx(c->gpu_ptx, llvm, &dr->diag))
+            status = 1;
+    }
+    sb_free(&out);
+    free(llvm);
     return status;
 }
 
@@ -330,29 +401,29 @@ static int device_pass(struct compilation *c, const char *ptx)
     if (status == 0)
         status = check_names(c, llvm);
     if (status == 0)
-        status = step_run(dr, STEP_BOOLS, llvm, NULL);
+        status = step_run(dr, STEP_BOOLS, llvm, NULL, NULL);
     if (status == 0)
-        status = step_run(dr, STEP_CASTS, llvm, NULL);
+        status = step_run(dr, STEP_CASTS, llvm, NULL, NULL);
     if (status == 0)
-        status = make_ptx(c, llvm, ptx);
-    if (status == 0 && command_flushes_denormals(&dr->options))
-        status = step_run(dr, STEP_MODIFIERS, ptx, NULL);
-    if (status == 0 && c->clusters && !dr->work.dryrun)
-        status = finish_clusters(dr, llvm, ptx);
-    if (status == 0 && c->launches && !dr->work.dryrun)
-        status = finish_launches(c, ptx);
+        status = make_ptx(c, llvm, NULL, ptx);
+    if (status == 0)
+        status = finish_ptx(c, llvm, ptx, true);
+    if (status == 0 && wants_gpu_form(c))
+        status = make_gpu_form(c, llvm);
     return status;
 }
 
-static int make_fatbin(struct driver *dr, const char *ptx, const char *fatbin)
+/* `gpu_ptx`: the second form, or NULL. */
+static int make_fatbin(struct driver *dr, const char *ptx, const char *gpu_ptx, const char *fatbin)
 {
-    return step_run(dr, STEP_FATBIN, ptx, fatbin);
+    return gpu_ptx != NULL ? step_run(dr, STEP_FATBIN_BOTH, ptx, gpu_ptx, fatbin)
+                           : step_run(dr, STEP_FATBIN, ptx, fatbin, NULL);
 }
 
 char *rdc_text(struct driver *dr, const char *fatbin)
 {
     char *text = intermediate(dr, fatbin, ".rdc.s");
-    return text != NULL && step_run(dr, STEP_DEVICE_SYMBOLS, fatbin, text) == 0 ? text : NULL;
+    return text != NULL && step_run(dr, STEP_DEVICE_SYMBOLS, fatbin, text, NULL) == 0 ? text : NULL;
 }
 
 /* The host pass, with the device code of the file given. */
@@ -360,7 +431,7 @@ static int host_pass(struct compilation *c, const char *ptx, const char *object)
 {
     struct driver *dr = c->dr;
     char *fatbin = intermediate(dr, c->job->input, ".fatbin");
-    int status = fatbin != NULL ? make_fatbin(dr, ptx, fatbin) : 1;
+    int status = fatbin != NULL ? make_fatbin(dr, ptx, c->gpu_ptx, fatbin) : 1;
     if (status != 0)
         return status;
     struct strlist argv = {0};
@@ -450,8 +521,9 @@ static int cuda_object(struct compilation *c, const char *object)
 /* Device code in the container that the phase asks for. */
 static int make_output(struct compilation *c, const char *ptx)
 {
-    return c->dr->build.phase == PHASE_CUBIN ? step_run(c->dr, STEP_CUBIN, ptx, c->job->output)
-                                             : make_fatbin(c->dr, ptx, c->job->output);
+    return c->dr->build.phase == PHASE_CUBIN
+               ? step_run(c->dr, STEP_CUBIN, ptx, c->job->output, NULL)
+               : make_fatbin(c->dr, ptx, c->gpu_ptx, c->job->output);
 }
 
 static int cuda_container(struct compilation *c)
@@ -537,7 +609,7 @@ static int compile_device_code(struct compilation *c, const char *object)
     char *fatbin = intermediate(dr, input, ".fatbin");
     if (fatbin == NULL)
         return 1;
-    int status = make_fatbin(dr, input, fatbin);
+    int status = make_fatbin(dr, input, NULL, fatbin);
     return status != 0 ? status : wrap_device_code(dr, fatbin, object);
 }
 

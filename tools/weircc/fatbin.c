@@ -2,6 +2,7 @@
 #include "fatbin.h"
 
 #include "container/container.h"
+#include "container/fatbin.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -138,13 +139,10 @@ bool cubin_write(const char *ptx_path, const char *out_path, struct diag *d)
     return ok;
 }
 
-bool fatbin_write(const char *ptx_path, const char *out_path, struct diag *d)
+/* Appends an entry with PTX. */
+static void add_entry(struct strbuf *out, const char *ptx, size_t size, const struct ptx_head *head,
+                      unsigned arch)
 {
-    size_t size;
-    struct ptx_head head = {0};
-    char *ptx = read_ptx(ptx_path, &size, &head, d);
-    if (ptx == NULL)
-        return false;
     size_t padded = (size + 1 + 7) & ~(size_t)7;
     struct fatbin_entry entry = {
         .kind = KIND_PTX,
@@ -152,26 +150,41 @@ bool fatbin_write(const char *ptx_path, const char *out_path, struct diag *d)
         .header_size = sizeof entry,
         .payload_size = padded,
         .options_offset = offsetof(struct fatbin_entry, text_offset),
-        .minor = (uint16_t)head.minor,
-        .major = (uint16_t)head.major,
-        .arch = (uint32_t)head.arch,
-        .flags = FLAG_64BIT | FLAG_LINUX | (head.debug ? FLAG_DEBUG : 0),
+        .minor = (uint16_t)head->minor,
+        .major = (uint16_t)head->major,
+        .arch = arch,
+        .flags = FLAG_64BIT | FLAG_LINUX | (head->debug ? FLAG_DEBUG : 0),
         .text_offset = offsetof(struct fatbin_entry, text),
     };
-    struct fatbin_header header = {
-        .magic = FATBIN_MAGIC,
-        .version = FATBIN_VERSION,
-        .header_size = sizeof header,
-        .size = sizeof entry + padded,
-    };
-    struct strbuf out = {0};
-    sb_append(&out, (const char *)&header, sizeof header);
-    sb_append(&out, (const char *)&entry, sizeof entry);
-    sb_append(&out, ptx, size);
+    sb_append(out, (const char *)&entry, sizeof entry);
+    sb_append(out, ptx, size);
     for (size_t i = size; i < padded; i++)
-        sb_append(&out, "", 1);
-    bool ok = write_whole(out_path, &out, d);
+        sb_append(out, "", 1);
+}
+
+bool fatbin_write(const char *ptx_path, const char *gpu_path, const char *out_path, struct diag *d)
+{
+    size_t size, gpu_size = 0;
+    struct ptx_head head = {0}, gpu_head = {0};
+    char *ptx = read_ptx(ptx_path, &size, &head, d), *gpu_ptx = NULL;
+    bool ok = ptx != NULL;
+    if (ok && gpu_path != NULL)
+        ok = (gpu_ptx = read_ptx(gpu_path, &gpu_size, &gpu_head, d)) != NULL;
+    struct strbuf out = {0};
+    if (ok) {
+        unsigned arch = (unsigned)head.arch;
+        struct fatbin_header header = {
+            .magic = FATBIN_MAGIC, .version = FATBIN_VERSION, .header_size = sizeof header};
+        sb_append(&out, (const char *)&header, sizeof header);
+        add_entry(&out, ptx, size, &head, gpu_ptx != NULL ? FATBIN_OWN_ARCH + arch : arch);
+        if (gpu_ptx != NULL)
+            add_entry(&out, gpu_ptx, gpu_size, &gpu_head, (unsigned)gpu_head.arch);
+        header.size = out.count - sizeof header;
+        memcpy(out.items, &header, sizeof header);
+        ok = write_whole(out_path, &out, d);
+    }
     sb_free(&out);
+    free(gpu_ptx);
     free(ptx);
     return ok;
 }

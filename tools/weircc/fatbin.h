@@ -8,6 +8,10 @@
  * offset of the options' text, 72   68 u32 its length, 0   72 the text, a NUL, padded to 8 payload
  * the PTX text, ended by a NUL and padded with more
  *
+ * Device code of two forms has two entries: its own, with FATBIN_OWN_ARCH added to the
+ * architecture, by which Weir's driver knows it and drivers of GPUs take it for one too new for
+ * them; then the one for GPUs.
+ *
  * The options are those of NVIDIA's assembler. Its driver looks for them in every entry with PTX,
  * also where their offset is 0, so an entry without that area must not be written. */
 #ifndef WEIRCC_FATBIN_H
@@ -25,8 +29,9 @@ struct ptx_head {
 /* Reads the directives at the start of PTX text. False and a message when it is not PTX. */
 bool ptx_read_head(const char *text, struct ptx_head *head, struct diag *d);
 
-/* Reads the PTX file and writes the container, whole or not at all. */
-bool fatbin_write(const char *ptx_path, const char *out_path, struct diag *d);
+/* Reads the PTX file, and that of its form for GPUs unless NULL (gpu/form.h), and writes the
+ * container, whole or not at all. */
+bool fatbin_write(const char *ptx_path, const char *gpu_path, const char *out_path, struct diag *d);
 
 /* The same for an ELF file that stands for a cubin (src/container/container.h). */
 bool cubin_write(const char *ptx_path, const char *out_path, struct diag *d);

@@ -455,7 +455,8 @@ static void write_launch(struct rewriter *r, const struct launch *l)
     write_tokens(r, l->begin, l->open, false);
     write_lines(r, l->open, l->close + 1);
     write_tokens(r, l->close + 1, l->last + 1, true);
-    sb_append(r->out, ")", 1);
+    static const char suffix[] = LAUNCH_SUFFIX;
+    sb_append(r->out, suffix, sizeof suffix - 1);
 }
 
 /* The attributes of a kernel that device code may call. Nothing between functions may be inferred

@@ -5,7 +5,7 @@
  *
  * - For the device, kernels become functions that device code may call and that PTX still has as
  *   entries, and each launch becomes
- *       (__weir_launch(grid, block), child(args))
+ *       (__weir_launch(grid, block), child(args), __weir_launched())
  *   The compiler thus resolves overloads and deduces templates as for any call, and PTX holds a
  *   call whose target is an entry: the device launches it with the configuration that the calling
  *   thread has just set. Kernels get an opaque first statement, so that no launch of a kernel that
@@ -34,9 +34,10 @@ bool launches_rewrite_file(const char *path, enum launch_side side, struct diag 
  * one, from which launch_ptx.h learns how clang names those. */
 #define LAUNCH_STATIC_KERNEL "__weir_static_kernel"
 
-/* What else the rewritten text holds: the beginning of a launch; instead of a kernel's attribute;
- * at the beginning of its body. */
+/* What else the rewritten text holds: the beginning and the end of a launch; instead of a kernel's
+ * attribute; at the beginning of its body. */
 #define LAUNCH_PREFIX            "(__weir_launch("
+#define LAUNCH_SUFFIX            ", __weir_launched())"
 #define LAUNCH_KERNEL_ATTRIBUTES "host, device, nvptx_kernel, noinline, used, disable_tail_calls"
 #define LAUNCH_KERNEL_STATEMENT  "__asm__ volatile(\"\" ::: \"memory\");"
 

@@ -10,32 +10,53 @@
 #include "modifiers.h"
 #include "rdc_asm.h"
 
-static bool rewrite_bools(const char *llvm, const char *none, struct diag *d)
+/* The steps, each with the files that it is given. */
+static bool fatbin(const char *const *files, struct diag *d)
 {
-    (void)none;
-    return bools_rewrite_file(llvm, d);
+    return fatbin_write(files[0], NULL, files[1], d);
 }
 
-static bool rewrite_casts(const char *llvm, const char *none, struct diag *d)
+static bool fatbin_both(const char *const *files, struct diag *d)
 {
-    (void)none;
-    return casts_rewrite_file(llvm, d);
+    return fatbin_write(files[0], files[1], files[2], d);
 }
 
-static bool rewrite_modifiers(const char *ptx, const char *none, struct diag *d)
+static bool cubin(const char *const *files, struct diag *d)
 {
-    (void)none;
-    return modifiers_rewrite_file(ptx, d);
+    return cubin_write(files[0], files[1], d);
 }
+
+static bool device_symbols(const char *const *files, struct diag *d)
+{
+    return rdc_asm_write(files[0], files[1], d);
+}
+
+static bool rewrite_bools(const char *const *files, struct diag *d)
+{
+    return bools_rewrite_file(files[0], d);
+}
+
+static bool rewrite_casts(const char *const *files, struct diag *d)
+{
+    return casts_rewrite_file(files[0], d);
+}
+
+static bool rewrite_modifiers(const char *const *files, struct diag *d)
+{
+    return modifiers_rewrite_file(files[0], d);
+}
+
+enum { MAX_FILES = 3 };
 
 static const struct {
     const char *name;
     int files;
-    bool (*run)(const char *first, const char *second, struct diag *d);
+    bool (*run)(const char *const *files, struct diag *d);
 } steps[] = {
-    [STEP_FATBIN] = {"fatbin", 2, fatbin_write},
-    [STEP_CUBIN] = {"cubin", 2, cubin_write},
-    [STEP_DEVICE_SYMBOLS] = {"device-symbols", 2, rdc_asm_write},
+    [STEP_FATBIN] = {"fatbin", 2, fatbin},
+    [STEP_FATBIN_BOTH] = {"fatbin-both", 3, fatbin_both},
+    [STEP_CUBIN] = {"cubin", 2, cubin},
+    [STEP_DEVICE_SYMBOLS] = {"device-symbols", 2, device_symbols},
     [STEP_BOOLS] = {"bools", 1, rewrite_bools},
     [STEP_CASTS] = {"casts", 1, rewrite_casts},
     [STEP_MODIFIERS] = {"modifiers", 1, rewrite_modifiers},
@@ -43,17 +64,18 @@ static const struct {
 
 static const char option[] = "--step=";
 
-int step_run(struct driver *dr, enum step step, const char *first, const char *second)
+int step_run(struct driver *dr, enum step step, const char *first, const char *second,
+             const char *third)
 {
+    const char *const files[MAX_FILES] = {first, second, third};
     struct strlist argv = {0};
     list_add(&argv, "%s", dr->tools.self);
     list_add(&argv, "%s%s", option, steps[step].name);
-    list_add(&argv, "%s", first);
-    if (second != NULL)
-        list_add(&argv, "%s", second);
+    for (int i = 0; i < steps[step].files; i++)
+        list_add(&argv, "%s", files[i]);
     if (!work_show(&dr->work, &argv))
         return 0;
-    return steps[step].run(first, second, &dr->diag) ? 0 : 1;
+    return steps[step].run(files, &dr->diag) ? 0 : 1;
 }
 
 int step_command(int argc, char **argv)
@@ -64,7 +86,7 @@ int step_command(int argc, char **argv)
         struct diag d = {0};
         if (strcmp(argv[1] + strlen(option), steps[i].name) != 0 || argc - 2 != steps[i].files)
             continue;
-        if (steps[i].run(argv[2], argc > 3 ? argv[3] : NULL, &d))
+        if (steps[i].run((const char *const *)argv + 2, &d))
             return 0;
         fprintf(stderr, "weircc fatal   : %s\n", d.text);
         return 1;

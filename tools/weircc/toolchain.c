@@ -87,6 +87,31 @@ static bool find_clang(struct toolchain *t, struct diag *d)
     return true;
 }
 
+static char *readable(char *path)
+{
+    if (access(path, R_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+/* The mathematical functions for GPUs: those of NVIDIA's toolkit where this machine has one, as
+ * nvcc takes them; else our own. */
+static void find_gpu_math(struct toolchain *t)
+{
+    static const char *const variables[] = {"CUDA_HOME", "CUDA_PATH"};
+    static const char inside[] = "nvvm/libdevice/libdevice.10.bc";
+    for (size_t i = 0; t->gpu_math == NULL && i < WEIR_COUNT(variables); i++) {
+        const char *root = getenv(variables[i]);
+        if (root != NULL && *root != '\0')
+            t->gpu_math = readable(xprintf("%s/%s", root, inside));
+    }
+    if (t->gpu_math == NULL)
+        t->gpu_math = readable(xprintf("/usr/local/cuda/%s", inside));
+    if (t->gpu_math == NULL)
+        t->gpu_math = readable(xprintf("%s/weir-gpu-math.bc", t->support));
+}
+
 /* The C++ driver that belongs to a C compiler: g++-12 for gcc-12, clang++ for clang. */
 static char *cxx_of(const char *cc)
 {
@@ -138,6 +163,9 @@ static bool find_host_compiler(struct toolchain *t, const struct cmdline *c, str
 bool toolchain_find(struct toolchain *t, const struct cmdline *c, struct diag *d)
 {
     t->ar = xstrdup(c->value[OPT_archiver_binary] != NULL ? c->value[OPT_archiver_binary] : "ar");
-    return find_self(t, d) && find_clang(t, d) && find_host_compiler(t, c, d) &&
-           cccl_find(t->support, &t->cccl, d);
+    if (!find_self(t, d) || !find_clang(t, d) || !find_host_compiler(t, c, d) ||
+        !cccl_find(t->support, &t->cccl, d))
+        return false;
+    find_gpu_math(t);
+    return true;
 }

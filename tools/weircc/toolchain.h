@@ -11,6 +11,7 @@ struct toolchain {
     char *include;       /* our headers */
     char *lib;           /* libcudart, libcuda, libcudadevrt */
     char *support;       /* lib/weir: what only weircc reads */
+    char *gpu_math;      /* LLVM bitcode that defines __nv_* for GPUs; NULL: there is none */
     char *clang;         /* clang++, version 19 */
     char *clang_lib;     /* the libraries that belong to it */
     char *cc;            /* host compiler for C and C++ inputs (-x tells it which) */

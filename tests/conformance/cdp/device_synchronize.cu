@@ -1,4 +1,5 @@
 // FLAGS: -rdc=true -lcudadevrt -arch=sm_80 -DCUDA_FORCE_CDP1_IF_SUPPORTED
+// GPU: GPUs lost cudaDeviceSynchronize in device code with sm_90
 /* D5: kernels that wait for their children: the first generation of dynamic parallelism, which GPUs
  * lost with sm_90 (there, and with toolkits that have it no more, this program has no meaning). The
  * rules are those of the programming guide's chapter on it. */

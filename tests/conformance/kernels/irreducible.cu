@@ -1,4 +1,5 @@
 // FLAGS: -Xptxas -O0
+// GPU: NVIDIA's assembler gives other values with its optimizations on, as in the driver (see below)
 /* K2: loops that are entered at several places (irreducible control flow), divergent, with
  * barriers, shuffles and votes after and inside of them, for which all threads must have come. What
  * a thread computes alone is the same source on the host; what the threads of a warp do together,

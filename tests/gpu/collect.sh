@@ -1,0 +1,20 @@
+#!/bin/sh
+# Collects the conformance programs that weircc has built, to be run on a machine with a GPU:
+# collect.sh SOURCES PROGRAMS DIRECTORY. The directory then holds them without symbols, a list (one line a
+# program: its name, and after a tab why it is left out), and the script that runs them.
+set -eu
+sources=$1 programs=$2 out=$3
+
+rm -rf "$out"
+mkdir -p "$out"
+cp "$(dirname "$0")/run.sh" "$out/run.sh"
+cd "$sources"
+for source in */*.cu */*.c; do
+    name=${source%.*}
+    [ -x "$programs/$name" ] || continue
+    reason=$(sed -n 's|^// GPU: ||p' "$source" | head -1)
+    printf '%s\t%s\n' "$name" "$reason" >>"$out/list"
+    [ -z "$reason" ] || continue
+    mkdir -p "$out/programs/${name%/*}"
+    strip -o "$out/programs/$name" "$programs/$name"
+done

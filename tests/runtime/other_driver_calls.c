@@ -1,0 +1,80 @@
+/* The calls that the stand-in for another driver answers itself; see other_driver.c. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../include/cuda.h"
+
+#define PUBLIC __attribute__((visibility("default")))
+
+void *other_driver_weir(const char *name);
+#define WEIRS(name) ((__typeof__(&name))other_driver_weir(#name))
+
+static int setting(const char *name, int otherwise)
+{
+    const char *value = getenv(name);
+
+    return value != NULL ? atoi(value) : otherwise;
+}
+
+PUBLIC CUresult cuInit(unsigned flags)
+{
+    return setting("OTHER_DRIVER_DEVICES", 1) > 0 ? WEIRS(cuInit)(flags) : CUDA_ERROR_NO_DEVICE;
+}
+
+PUBLIC CUresult cuDriverGetVersion(int *version)
+{
+    *version = setting("OTHER_DRIVER_VERSION", CUDA_VERSION);
+    return CUDA_SUCCESS;
+}
+
+static uint64_t number(const char *at, size_t bytes)
+{
+    uint64_t value = 0;
+
+    memcpy(&value, at, bytes);
+    return value;
+}
+
+/* The newest PTX for sm_90 and older in a fat binary, as NVIDIA's driver chooses. */
+static const void *choose(const void *image)
+{
+    const char *at = image, *end, *best = NULL;
+    uint64_t best_arch = 0;
+
+    if (number(at, 4) != 0xba55ed50)
+        return image;
+    end = at + 16 + number(at + 8, 8);
+    for (at += 16; at < end; at += number(at + 4, 4) + number(at + 8, 8)) {
+        uint64_t arch = number(at + 28, 4);
+
+        if (arch <= 90 && arch >= best_arch) {
+            best = at + number(at + 4, 4);
+            best_arch = arch;
+        }
+    }
+    return best;
+}
+
+PUBLIC CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
+                                   CUjit_option *options, void **values)
+{
+    unsigned kept = 0;
+    const void *chosen = choose(image);
+
+    if (chosen == NULL)
+        return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    while (kept < count && options[kept] != CU_JIT_GLOBAL_SYMBOL_NAMES)
+        kept++;
+    return WEIRS(cuModuleLoadDataEx)(module, chosen, kept, options, values);
+}
+
+/* Weir's linker has the device runtime without a file. */
+PUBLIC CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *path,
+                                 unsigned count, CUjit_option *options, void **values)
+{
+    (void)state, (void)type, (void)count, (void)options, (void)values;
+    fprintf(stderr, "other driver: links %s\n", path);
+    return CUDA_SUCCESS;
+}
