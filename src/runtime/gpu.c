@@ -86,7 +86,11 @@ static bool collect(const void *const *pieces, const char **texts)
 
 /* ---- linking ---- */
 
-static bool uses_device_runtime(const char *text) { return strstr(text, "__cudaCDP2") != NULL; }
+static bool uses_device_runtime(const char *text)
+{
+    return strstr(text, "__cudaCDP2") != NULL || strstr(text, "cudaGraphLaunch") != NULL ||
+           strstr(text, "cudaGraphSetConditional") != NULL;
+}
 
 static CUresult no_device_runtime(char *log, size_t bytes)
 {

@@ -15,7 +15,7 @@ bool rt_on_gpu(void);
 /* Loads a binary there. On failure `log`, of `bytes`, has a sentence or more about why. */
 CUresult rt_gpu_load(const struct rt_binary *b, CUmodule *module, char *log, size_t bytes);
 
-/* Puts the module's managed variables behind their pointers: the memory is the host's variable,
+/* Sets the pointers to the module's managed variables: the memory is the host's variable,
  * registered, with the module's initial value unless another context has given it one. */
 cudaError_t rt_gpu_bind_managed(struct rt_binary *b, CUmodule module, bool elsewhere);
 

@@ -18,6 +18,7 @@ void *other_driver_weir(const char *name);
     __asm__(".weak " #name "\n.type " #name ", @function\n" #name ":\n"                            \
             "\tjmp *to_" #name "(%rip)\n");
 #include "runtime/driver.def"
+RT_DRIVER(cuGetErrorName)
 #undef RT_DRIVER
 
 static const struct {
@@ -26,6 +27,7 @@ static const struct {
 } functions[] = {
 #define RT_DRIVER(name) {#name, &to_##name},
 #include "runtime/driver.def"
+    RT_DRIVER(cuGetErrorName)
 #undef RT_DRIVER
 };
 

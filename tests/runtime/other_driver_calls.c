@@ -20,6 +20,7 @@ static int setting(const char *name, int otherwise)
 
 PUBLIC CUresult cuInit(unsigned flags)
 {
+    unsetenv("WEIR_DRIVER"); /* Weir's refuses to stand in for a GPU's */
     return setting("OTHER_DRIVER_DEVICES", 1) > 0 ? WEIRS(cuInit)(flags) : CUDA_ERROR_NO_DEVICE;
 }
 

@@ -65,7 +65,8 @@ static void test_callees(void)
     };
     for (size_t i = 0; i < WEIR_COUNT(callees); i++) {
         char *text = xprintf("if (x) %s<<<g, b>>>(y, z);", callees[i]);
-        char *expected = xprintf("if (x) (__weir_launch(g, b), %s(y, z));", callees[i]);
+        char *expected =
+            xprintf("if (x) (__weir_launch(g, b), %s(y, z), __weir_launched());", callees[i]);
         check_device(text, expected);
         free(text);
         free(expected);
@@ -75,21 +76,29 @@ static void test_callees(void)
 /* What stands before a callee and is no part of it. */
 static void test_before(void)
 {
-    check_device("return k<<<1, 2>>>();", "return (__weir_launch(1, 2), k());");
-    check_device("return ::k<<<1, 2>>>();", "return (__weir_launch(1, 2), ::k());");
-    check_device("else k<<<1, 2>>>();", "else (__weir_launch(1, 2), k());");
-    check_device("do k<<<1, 2>>>(); while (f());", "do (__weir_launch(1, 2), k()); while (f());");
-    check_device("(void)k<<<1, 2>>>();", "(void)(__weir_launch(1, 2), k());");
-    check_device("if (x) (k)<<<1, 2>>>();", "if (x) (__weir_launch(1, 2), (k)());");
-    check_device("while (f(x)) (*k)<<<1, 2>>>();", "while (f(x)) (__weir_launch(1, 2), (*k)());");
-    check_device("for (;;) k<<<1, 2>>>();", "for (;;) (__weir_launch(1, 2), k());");
-    check_device("{k<<<1, 2>>>();}", "{(__weir_launch(1, 2), k());}");
-    check_device("x: k<<<1, 2>>>();", "x: (__weir_launch(1, 2), k());");
-    check_device("a = 1, k<<<1, 2>>>(), b = 2;", "a = 1, (__weir_launch(1, 2), k()), b = 2;");
+    check_device("return k<<<1, 2>>>();", "return (__weir_launch(1, 2), k(), __weir_launched());");
+    check_device("return ::k<<<1, 2>>>();",
+                 "return (__weir_launch(1, 2), ::k(), __weir_launched());");
+    check_device("else k<<<1, 2>>>();", "else (__weir_launch(1, 2), k(), __weir_launched());");
+    check_device("do k<<<1, 2>>>(); while (f());",
+                 "do (__weir_launch(1, 2), k(), __weir_launched()); while (f());");
+    check_device("(void)k<<<1, 2>>>();", "(void)(__weir_launch(1, 2), k(), __weir_launched());");
+    check_device("if (x) (k)<<<1, 2>>>();",
+                 "if (x) (__weir_launch(1, 2), (k)(), __weir_launched());");
+    check_device("while (f(x)) (*k)<<<1, 2>>>();",
+                 "while (f(x)) (__weir_launch(1, 2), (*k)(), __weir_launched());");
+    check_device("for (;;) k<<<1, 2>>>();",
+                 "for (;;) (__weir_launch(1, 2), k(), __weir_launched());");
+    check_device("{k<<<1, 2>>>();}", "{(__weir_launch(1, 2), k(), __weir_launched());}");
+    check_device("x: k<<<1, 2>>>();", "x: (__weir_launch(1, 2), k(), __weir_launched());");
+    check_device("a = 1, k<<<1, 2>>>(), b = 2;",
+                 "a = 1, (__weir_launch(1, 2), k(), __weir_launched()), b = 2;");
     check_device("c ? k<<<1, 2>>>(3) : l<<<4, 5>>>(6);",
-                 "c ? (__weir_launch(1, 2), k(3)) : (__weir_launch(4, 5), l(6));");
+                 "c ? (__weir_launch(1, 2), k(3), __weir_launched()) : (__weir_launch(4, 5), l(6), "
+                 "__weir_launched());");
     check_device("k<<<1, 2>>>();l<<<3, 4>>>();",
-                 "(__weir_launch(1, 2), k());(__weir_launch(3, 4), l());");
+                 "(__weir_launch(1, 2), k(), __weir_launched());(__weir_launch(3, 4), l(), "
+                 "__weir_launched());");
 }
 
 static void test_configurations(void)
@@ -109,7 +118,8 @@ static void test_configurations(void)
     };
     for (size_t i = 0; i < WEIR_COUNT(configurations); i++) {
         char *text = xprintf("k<<<%s>>>(a, f<g<h<int>>>(1));", configurations[i]);
-        char *expected = xprintf("(__weir_launch(%s), k(a, f<g<h<int>>>(1)));", configurations[i]);
+        char *expected = xprintf("(__weir_launch(%s), k(a, f<g<h<int>>>(1)), __weir_launched());",
+                                 configurations[i]);
         check_device(text, expected);
         free(text);
         free(expected);
@@ -120,11 +130,14 @@ static void test_configurations(void)
 static void test_nested(void)
 {
     check_device("k<<<1, 2>>>([=] { l<<<3, 4>>>(m); });",
-                 "(__weir_launch(1, 2), k([=] { (__weir_launch(3, 4), l(m)); }));");
+                 "(__weir_launch(1, 2), k([=] { (__weir_launch(3, 4), l(m), __weir_launched()); "
+                 "}), __weir_launched());");
     check_device("k<<<[] { l<<<3, 4>>>(); return 1; }(), 2>>>();",
-                 "(__weir_launch([] { (__weir_launch(3, 4), l()); return 1; }(), 2), k());");
+                 "(__weir_launch([] { (__weir_launch(3, 4), l(), __weir_launched()); return 1; "
+                 "}(), 2), k(), __weir_launched());");
     check_device("t[(l<<<3, 4>>>(), 0)]<<<1, 2>>>();",
-                 "(__weir_launch(1, 2), t[((__weir_launch(3, 4), l()), 0)]());");
+                 "(__weir_launch(1, 2), t[((__weir_launch(3, 4), l(), __weir_launched()), 0)](), "
+                 "__weir_launched());");
 }
 
 /* ---- text ---- */
@@ -132,9 +145,10 @@ static void test_nested(void)
 /* What follows a launch stays on its line. */
 static void test_lines(void)
 {
-    check_device("k\n<<<1,\n  2>>>\n(3,\n4); x", "(__weir_launch(1,   2), k\n\n  \n(3,\n4)); x");
+    check_device("k\n<<<1,\n  2>>>\n(3,\n4); x",
+                 "(__weir_launch(1,   2), k\n\n  \n(3,\n4), __weir_launched()); x");
     check_device("k<<<1,\n# 12 \"a.cu\"\n2>>>(3);",
-                 "(__weir_launch(1, 2), k\n# 12 \"a.cu\"\n(3));");
+                 "(__weir_launch(1, 2), k\n# 12 \"a.cu\"\n(3), __weir_launched());");
     check_host("__attribute__((global)) void p() {\nk<<<1,\n2>>>(\n3); }\n",
                "__attribute__((global)) void p() {\n((void)0)\n\n; }\n");
     check_device("# 1 \"a<<<b.cu\"\n#pragma k<<<1, 2>>>()\nx", "# 1 \"a<<<b.cu\"\n#pragma k<<<1, "

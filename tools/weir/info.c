@@ -25,6 +25,7 @@ static const char help[] = "usage: weir info [--pools PID|FILE]\n"
 enum { ATTRIBUTE_MULTIPROCESSORS = 16, ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76 };
 
 struct driver {
+    bool weirs; /* Weir's own */
     int (*init)(unsigned flags);
     int (*count)(int *count);
     int (*name)(char *name, int size, int device);
@@ -34,11 +35,9 @@ struct driver {
     int (*error_name)(int error, const char **name);
 };
 
-static void *open_driver(struct driver *drv, char **path)
+static void *open_driver(struct driver *drv, const char *path)
 {
-    const char *directory = weir_library_directory();
-    *path = xprintf("%s/libcuda.so.1", directory != NULL ? directory : "../lib");
-    void *handle = dlopen(*path, RTLD_NOW | RTLD_LOCAL);
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL)
         return NULL;
     const struct {
@@ -56,6 +55,7 @@ static void *open_driver(struct driver *drv, char **path)
     for (size_t i = 0; i < WEIR_COUNT(wanted); i++)
         if ((*wanted[i].to = dlsym(handle, wanted[i].name)) == NULL)
             return NULL;
+    drv->weirs = dlsym(handle, "weir_last_message") != NULL;
     return handle;
 }
 
@@ -69,34 +69,47 @@ static void print_device(const struct driver *drv, int device)
     drv->attribute(&workers, ATTRIBUTE_MULTIPROCESSORS, device);
     drv->attribute(&major, ATTRIBUTE_MAJOR, device);
     drv->attribute(&minor, ATTRIBUTE_MINOR, device);
-    printf("device %d:   %s, %d worker%s, %.1f GiB, compute capability %d.%d\n", device, name,
-           workers, workers == 1 ? "" : "s", (double)bytes / (1 << 30), major, minor);
+    printf("device %d:   %s, %d %s%s, %.1f GiB, compute capability %d.%d\n", device, name, workers,
+           drv->weirs ? "worker" : "multiprocessor", workers == 1 ? "" : "s",
+           (double)bytes / (1 << 30), major, minor);
 }
 
-/* False when there is no working driver. */
-static bool print_devices(void)
+/* What the driver at the path has, after `title`. False when it does not work. */
+static bool print_driver(const char *title, const char *path)
 {
     struct driver drv;
-    char *path;
-    bool ok = open_driver(&drv, &path) != NULL;
-    if (!ok) {
+    if (open_driver(&drv, path) == NULL) {
         const char *why = dlerror();
-        printf("driver:     %s\n", why != NULL ? why : path);
-    } else {
-        int version = 0, count = 0, error = drv.init(0);
-        const char *name = NULL;
-        drv.version(&version);
-        printf("driver:     %s (CUDA %d.%d)\n", path, version / 1000, version % 1000 / 10);
-        if (error == 0)
-            error = drv.count(&count);
-        if (error != 0) {
-            drv.error_name(error, &name);
-            printf("devices:    none (%s)\n", name != NULL ? name : "unknown error");
-            ok = false;
-        }
-        for (int i = 0; i < count; i++)
-            print_device(&drv, i);
+        printf("%s%s\n", title, why != NULL ? why : path);
+        return false;
     }
+    int version = 0, count = 0, error = drv.init(0);
+    const char *name = NULL;
+    drv.version(&version);
+    printf("%s%s (CUDA %d.%d)\n", title, path, version / 1000, version % 1000 / 10);
+    if (error == 0)
+        error = drv.count(&count);
+    if (error != 0) {
+        drv.error_name(error, &name);
+        printf("devices:    none (%s)\n", name != NULL ? name : "unknown error");
+    }
+    for (int i = 0; i < count; i++)
+        print_device(&drv, i);
+    return error == 0;
+}
+
+/* False when Weir's driver does not work. */
+static bool print_devices(void)
+{
+    const char *directory = weir_library_directory();
+    char *path = xprintf("%s/libcuda.so.1", directory != NULL ? directory : "../lib");
+    bool ok = print_driver("driver:     ", path);
+    free(path);
+    path = weir_gpu_driver();
+    if (path != NULL)
+        print_driver("GPU driver: ", path);
+    else
+        printf("GPU driver: none\n");
     free(path);
     return ok;
 }

@@ -18,6 +18,9 @@ static const char help[] =
     "and with Weir's ptxas and nvcc in front of any others on the PATH. Python's packages for\n"
     "CUDA find these, too; what cannot run is told at the end (docs/python.md).\n"
     "\n"
+    "  --device=gpu    on the driver of this machine's GPU, with Weir's runtime (as "
+    "WEIR_DRIVER=gpu);\n"
+    "                  --device=cpu is what happens without it\n"
     "  --workers N     threads that run kernels (as WEIR_WORKERS=N)\n"
     "  --check=memory  finds accesses of kernels outside of allocations and to freed memory, and\n"
     "                  device memory that the host touches (as WEIR_CHECK=memory)\n"
@@ -77,6 +80,33 @@ static int prepend_library_path(void)
                                                    : xstrdup(directory);
     setenv("LD_LIBRARY_PATH", path, 1);
     free(path);
+    return EXIT_OK;
+}
+
+/* The driver of a GPU goes before all other libraries: a program may have a search path to Weir's.
+ */
+static int set_device(const char *value)
+{
+    if (value != NULL && strcmp(value, "cpu") == 0) {
+        setenv(env_entry(ENV_DRIVER)->name, "cpu", 1);
+        return EXIT_OK;
+    }
+    if (value != NULL && strchr(value, ',') != NULL)
+        return weir_misused("run", "--device=%s: a process has one driver, so one kind of device",
+                            value);
+    if (value == NULL || strcmp(value, "gpu") != 0)
+        return weir_misused("run", "--device must be cpu or gpu");
+    char *driver = weir_gpu_driver();
+    if (driver == NULL)
+        return weir_failed("run",
+                           "--device=gpu: this machine has no libcuda.so.1 of a GPU's driver");
+    const char *before = getenv("LD_PRELOAD");
+    char *preload =
+        before != NULL && *before != '\0' ? xprintf("%s:%s", driver, before) : xstrdup(driver);
+    setenv("LD_PRELOAD", preload, 1);
+    setenv(env_entry(ENV_DRIVER)->name, driver, 1);
+    free(preload);
+    free(driver);
     return EXIT_OK;
 }
 
@@ -190,7 +220,11 @@ int weir_run(int argc, char **argv)
             i++;
             break;
         }
-        if (weir_option(argc, argv, &i, "--workers", &value)) {
+        if (weir_option(argc, argv, &i, "--device", &value)) {
+            int status = set_device(value);
+            if (status != EXIT_OK)
+                return status;
+        } else if (weir_option(argc, argv, &i, "--workers", &value)) {
             int status = set_workers(value);
             if (status != EXIT_OK)
                 return status;

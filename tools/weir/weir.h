@@ -47,5 +47,8 @@ bool weir_help(int argc, char **argv, const char *text);
 
 /* The directory of the libraries that belong to this tool, absolute; NULL when it is not there. */
 const char *weir_library_directory(void);
+/* The path of the libcuda.so.1 of a GPU's driver on this machine, on the heap; NULL: there is none.
+ */
+char *weir_gpu_driver(void);
 
 #endif

@@ -342,7 +342,7 @@ static bool wants_gpu_form(const struct compilation *c)
            !(c->launches && b->arch.old);
 }
 
-/* Writes the PTX with managed variables behind pointers. */
+/* Writes the PTX with managed variables reached through pointers. */
 static bool write_gpu_ptx(const char *path, const char *llvm, struct diag *d)
 {
     char *ptx = file_read(path, NULL, d);

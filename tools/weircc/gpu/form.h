@@ -38,7 +38,7 @@ struct gpu_needs gpu_form_needs(const char *llvm);
 bool gpu_form_llvm(const char *llvm, struct strbuf *out, struct diag *d);
 
 /* Appends the PTX, compiled from that text, with the managed variables that the LLVM text names
- * behind pointers. */
+ * reached through pointers. */
 void gpu_form_ptx(const char *ptx, const char *llvm, struct strbuf *out);
 
 #endif

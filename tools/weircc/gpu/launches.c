@@ -36,7 +36,6 @@ static const char *const runtime_names[] = {
     "GetLastError",
     "GetParameterBuffer",
     "GetParameterBufferV2",
-    "GraphLaunch",
     "LaunchDevice",
     "LaunchDeviceV2",
     "Malloc",

@@ -1,5 +1,5 @@
-/* Managed variables behind pointers, in PTX as clang writes it: an instruction is a line; see
- * form.h.
+/* Managed variables reached through pointers: in PTX as clang writes it: an instruction is a line;
+ * see form.h.
  *
  *     ld.global.u32 %r1, [x+4];
  * becomes

@@ -1,0 +1,66 @@
+#!/bin/sh
+# G1: programs of weircc over a driver that is not Weir's: which driver is chosen, what is said where it
+# cannot be had, and the second form of device code, on a stand-in for such a driver (other_driver.c).
+#   other_driver.sh WEIRCC WEIR LIBCUDA STAND-IN DIRECTORY
+set -u
+weircc=$1 weir=$2 OTHER_DRIVER_WEIR=$3 other=$4 work=$5
+here=$(cd "$(dirname "$0")" && pwd)
+export OTHER_DRIVER_WEIR
+unset WEIR_DRIVER CUDA_PATH LD_LIBRARY_PATH
+fail=0
+rm -rf "$work"
+mkdir -p "$work/toolkit/lib64" "$work/bin"
+cd "$work" || exit 1
+# what a toolkit has for the linker; the stand-in does not read it
+echo "an archive" >toolkit/lib64/libcudadevrt.a
+CUDA_HOME=$work/toolkit
+export CUDA_HOME
+
+"$weircc" -rdc=true -arch=sm_90 "$here/other_driver_a.cu" "$here/other_driver_b.cu" -o program || exit 1
+"$weircc" -rdc=true -arch=sm_90 "$here/other_driver_refused.cu" "$here/other_driver_b.cu" -o refused || exit 1
+
+# expect STATUS PATTERN SETTINGS... : how the last command line ended, and what it printed
+expect() {
+    wanted=$1 pattern=$2
+    shift 2
+    env "$@" >out 2>&1
+    status=$?
+    if [ $status != "$wanted" ] || ! grep -q "$pattern" out; then
+        echo "env $*: status $status, not $wanted, or nothing like '$pattern' in:"
+        cat out
+        fail=1
+    fi
+}
+
+expect 0 '^right$' ./program
+expect 0 '^right$' WEIR_DRIVER="$other" ./program
+grep -q "links $work/toolkit/lib64/libcudadevrt.a" out || { echo "not linked with libcudadevrt.a"; fail=1; }
+expect 0 '^right$' WEIR_DRIVER=cpu ./program
+expect 0 '^right$' WEIR_DRIVER="$OTHER_DRIVER_WEIR" ./program
+expect 1 'WEIR_DRIVER=fast: it must be cpu, gpu, auto or the path' WEIR_DRIVER=fast ./program
+expect 1 'WEIR_DRIVER=/no/such: /no/such: cannot open' WEIR_DRIVER=/no/such ./program
+expect 1 'is for CUDA 12.4, this program.s runtime needs 13.0' WEIR_DRIVER="$other" OTHER_DRIVER_VERSION=12040 ./program
+expect 1 'no CUDA-capable device' WEIR_DRIVER="$other" OTHER_DRIVER_DEVICES=0 ./program
+expect 1 'the initial value of a variable has the address of a managed variable' WEIR_DRIVER="$other" ./refused
+
+# Found by the loader, as a GPU's driver is. Where this machine has one, that may be found as well.
+mkdir found
+ln -s "$other" found/libcuda.so.1
+expect 0 '^right$' WEIR_DRIVER=auto OTHER_DRIVER_DEVICES=0 LD_LIBRARY_PATH=found ./program
+expect 0 '^right$' WEIR_DRIVER=gpu LD_LIBRARY_PATH=found ./program
+expect 1 'no CUDA-capable device' WEIR_DRIVER=gpu LD_LIBRARY_PATH=found OTHER_DRIVER_DEVICES=0 ./program
+expect 0 '^right$' LD_LIBRARY_PATH=found "$weir" run --device=cpu ./program
+expect 0 'links .*libcudadevrt' LD_LIBRARY_PATH=found "$weir" run --device=gpu ./program
+expect 2 'a process has one driver' "$weir" run --device=cpu,gpu ./program
+expect 2 'must be cpu or gpu' "$weir" run --device=tpu ./program
+expect 0 'GPU driver: .*libcuda.so.1 (CUDA 13.0)' LD_LIBRARY_PATH=found "$weir" info
+if ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1' && [ ! -e /usr/lib/wsl/lib/libcuda.so.1 ]; then
+    expect 1 'no libcuda.so.1 of a GPU.s driver was found' WEIR_DRIVER=gpu ./program
+    expect 1 'this machine has no libcuda.so.1' "$weir" run --device=gpu ./program
+    expect 0 'GPU driver: none' "$weir" info
+fi
+# No toolkit
+if [ ! -e /usr/local/cuda ] && [ ! -e /opt/cuda ] && ! command -v nvcc >/dev/null; then
+    expect 1 'takes libcudadevrt.a of the CUDA toolkit, which this machine lacks' WEIR_DRIVER="$other" CUDA_HOME= ./program
+fi
+exit $fail
