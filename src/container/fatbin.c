@@ -54,7 +54,6 @@ bool fatbin_read_wrapper(const void *wrapper, struct fatbin_wrapper *out)
 /* One entry, checked to be within the fat binary. */
 struct entry {
     unsigned kind, arch;
-    bool own;                         /* weircc's form for Weir (FATBIN_OWN_ARCH) */
     uint64_t flags, packed, unpacked; /* bytes as stored and unpacked */
     const uint8_t *payload;
 };
@@ -90,6 +89,21 @@ static char *unpack(const struct entry *e, size_t *size, struct diag *d)
     return text;
 }
 
+/* weircc's own form of the code, if the entry's header has it. */
+static void take_own(struct entry *e, const uint8_t *h, uint64_t header)
+{
+    const uint64_t text = FATBIN_OWN_OFFSET + sizeof(struct fatbin_own);
+    if (e->kind != KIND_PTX || header <= text ||
+        fatbin_get(h + FATBIN_OWN_OFFSET, 8) != FATBIN_OWN_MAGIC)
+        return;
+    uint64_t bytes = fatbin_get(h + FATBIN_OWN_OFFSET + 8, 8);
+    if (bytes > header - text)
+        return;
+    e->payload = h + text;
+    e->packed = bytes;
+    e->flags &= ~(uint64_t)(FLAG_LZ4 | FLAG_ZSTD);
+}
+
 /* Reads the entry at `at`; *next is where the following one starts. */
 static bool read_entry(const uint8_t *p, uint64_t total, uint64_t at, struct entry *e,
                        uint64_t *next, struct diag *d)
@@ -102,8 +116,6 @@ static bool read_entry(const uint8_t *p, uint64_t total, uint64_t at, struct ent
         return diag_set(d, 0, 0, "fat binary: an entry does not fit");
     e->kind = (unsigned)fatbin_get(h, 2);
     e->arch = (unsigned)fatbin_get(h + 28, 4);
-    e->own = e->arch > FATBIN_OWN_ARCH;
-    e->arch -= e->own ? FATBIN_OWN_ARCH : 0;
     e->flags = fatbin_get(h + 40, 8);
     e->unpacked = fatbin_get(h + 56, 8);
     e->payload = h + header;
@@ -112,6 +124,7 @@ static bool read_entry(const uint8_t *p, uint64_t total, uint64_t at, struct ent
         e->packed = payload;
     if (e->packed > payload)
         return diag_set(d, 0, 0, "fat binary: packed bytes beyond their entry");
+    take_own(e, h, header);
     *next = at + header + payload;
     return true;
 }
@@ -161,8 +174,7 @@ enum fatbin_status fatbin_find_ptx(const void *data, size_t limit, unsigned sm,
         uint64_t next = total;
         if (!read_entry(p, total, at, &e, &next, d))
             return FATBIN_BROKEN;
-        if (e.kind == KIND_PTX && e.arch <= sm && e.own >= best.own &&
-            (e.own > best.own || e.arch >= best.arch))
+        if (e.kind == KIND_PTX && e.arch <= sm && e.arch >= best.arch)
             best = e;
         else if (e.kind == KIND_PTX && e.arch > sm && (newer == 0 || e.arch < newer))
             newer = e.arch;

@@ -9,9 +9,15 @@
 
 #include "base/base.h"
 
-/* Added to the architecture of an entry that holds weircc's own form of device code, beside an
- * entry for drivers of GPUs, which do not take one so new. It goes before all others. */
-enum { FATBIN_OWN_ARCH = 10000 };
+/* What stands at FATBIN_OWN_OFFSET in the header of an entry that holds weircc's own form of its
+ * PTX besides the one for drivers of GPUs, which is the payload: other drivers pass over it. The
+ * text follows, with a NUL. */
+struct fatbin_own {
+    uint64_t magic; /* FATBIN_OWN_MAGIC */
+    uint64_t bytes; /* of the text, without the NUL */
+};
+enum { FATBIN_OWN_OFFSET = 80 };
+#define FATBIN_OWN_MAGIC 0x5854502072696557u /* "Weir PTX" */
 
 enum fatbin_status {
     FATBIN_OK,

@@ -22,7 +22,7 @@ struct entry {
     uint64_t flags;
     uint64_t reserved[2];
 };
-enum { KIND_PTX = 1, PACKED = 0x2000 | 0x8000, OWN_ARCH = 10000 /* container/fatbin.h */ };
+enum { KIND_PTX = 1, PACKED = 0x2000 | 0x8000 };
 
 /* The PTX for a GPU of the capability given (90), in the form for GPUs, ended by a NUL. NULL: the
  * fat binary has none, or other kinds of code, among which the driver must choose. */
@@ -41,7 +41,7 @@ static const char *find_ptx(const struct fat_header *h, unsigned sm)
             e->header_bytes > (size_t)(end - at) || e->bytes > (size_t)(end - text) ||
             e->bytes == 0 || text[e->bytes - 1] != '\0')
             return NULL;
-        if (e->arch < OWN_ARCH && e->arch <= sm && e->arch >= best_arch) {
+        if (e->arch <= sm && e->arch >= best_arch) {
             best = text;
             best_arch = e->arch;
         }

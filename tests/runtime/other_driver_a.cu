@@ -9,7 +9,7 @@ struct record {
     char b;
     double c[3];
 };
-struct alignas(32) wide {
+struct alignas(16) wide {
     int a;
 };
 

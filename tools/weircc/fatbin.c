@@ -139,27 +139,40 @@ bool cubin_write(const char *ptx_path, const char *out_path, struct diag *d)
     return ok;
 }
 
-/* Appends an entry with PTX. */
-static void add_entry(struct strbuf *out, const char *ptx, size_t size, const struct ptx_head *head,
-                      unsigned arch)
+/* Bytes of a text with its NUL, padded. */
+static size_t padded(size_t size) { return (size + 1 + 7) & ~(size_t)7; }
+
+static void add_padded(struct strbuf *out, const char *text, size_t size)
 {
-    size_t padded = (size + 1 + 7) & ~(size_t)7;
+    sb_append(out, text, size);
+    for (size_t i = size; i < padded(size); i++)
+        sb_append(out, "", 1);
+}
+
+/* Appends an entry with PTX; `own`, of `own_size`, is the form for Weir beside one for GPUs. */
+static void add_entry(struct strbuf *out, const char *ptx, size_t size, const struct ptx_head *head,
+                      const char *own, size_t own_size)
+{
+    struct fatbin_own mark = {FATBIN_OWN_MAGIC, own_size};
     struct fatbin_entry entry = {
         .kind = KIND_PTX,
         .always_0x101 = 0x101,
-        .header_size = sizeof entry,
-        .payload_size = padded,
+        .header_size =
+            (uint32_t)(sizeof entry + (own != NULL ? sizeof mark + padded(own_size) : 0)),
+        .payload_size = padded(size),
         .options_offset = offsetof(struct fatbin_entry, text_offset),
         .minor = (uint16_t)head->minor,
         .major = (uint16_t)head->major,
-        .arch = arch,
+        .arch = (uint32_t)head->arch,
         .flags = FLAG_64BIT | FLAG_LINUX | (head->debug ? FLAG_DEBUG : 0),
         .text_offset = offsetof(struct fatbin_entry, text),
     };
     sb_append(out, (const char *)&entry, sizeof entry);
-    sb_append(out, ptx, size);
-    for (size_t i = size; i < padded; i++)
-        sb_append(out, "", 1);
+    if (own != NULL) {
+        sb_append(out, (const char *)&mark, sizeof mark);
+        add_padded(out, own, own_size);
+    }
+    add_padded(out, ptx, size);
 }
 
 bool fatbin_write(const char *ptx_path, const char *gpu_path, const char *out_path, struct diag *d)
@@ -172,13 +185,13 @@ bool fatbin_write(const char *ptx_path, const char *gpu_path, const char *out_pa
         ok = (gpu_ptx = read_ptx(gpu_path, &gpu_size, &gpu_head, d)) != NULL;
     struct strbuf out = {0};
     if (ok) {
-        unsigned arch = (unsigned)head.arch;
         struct fatbin_header header = {
             .magic = FATBIN_MAGIC, .version = FATBIN_VERSION, .header_size = sizeof header};
         sb_append(&out, (const char *)&header, sizeof header);
-        add_entry(&out, ptx, size, &head, gpu_ptx != NULL ? FATBIN_OWN_ARCH + arch : arch);
         if (gpu_ptx != NULL)
-            add_entry(&out, gpu_ptx, gpu_size, &gpu_head, (unsigned)gpu_head.arch);
+            add_entry(&out, gpu_ptx, gpu_size, &gpu_head, ptx, size);
+        else
+            add_entry(&out, ptx, size, &head, NULL, 0);
         header.size = out.count - sizeof header;
         memcpy(out.items, &header, sizeof header);
         ok = write_whole(out_path, &out, d);
@@ -187,6 +200,20 @@ bool fatbin_write(const char *ptx_path, const char *gpu_path, const char *out_pa
     free(gpu_ptx);
     free(ptx);
     return ok;
+}
+
+/* The form for Weir in the header of the entry at p, which is all there; NULL: it has none. */
+static const char *own_form(const char *p, const struct fatbin_entry *entry, size_t *size)
+{
+    struct fatbin_own mark = {0};
+    size_t at = sizeof *entry + sizeof mark;
+    if (entry->header_size < at)
+        return NULL;
+    memcpy(&mark, p + sizeof *entry, sizeof mark);
+    if (mark.magic != FATBIN_OWN_MAGIC || mark.bytes >= entry->header_size - at)
+        return NULL;
+    *size = mark.bytes;
+    return p + at;
 }
 
 char *fatbin_read_ptx(const char *path, struct diag *d)
@@ -209,8 +236,10 @@ char *fatbin_read_ptx(const char *path, struct diag *d)
                 entry.payload_size <= size - at - entry.header_size;
         if (whole && entry.kind == KIND_PTX) {
             compressed = (entry.flags & FLAGS_COMPRESSED) != 0;
+            size_t bytes = entry.payload_size;
+            const char *own = own_form(file + at, &entry, &bytes);
             if (!compressed)
-                ptx = strndup(file + at + entry.header_size, entry.payload_size);
+                ptx = strndup(own != NULL ? own : file + at + entry.header_size, bytes);
         }
         at += entry.header_size + entry.payload_size;
     }

@@ -8,9 +8,8 @@
  * offset of the options' text, 72   68 u32 its length, 0   72 the text, a NUL, padded to 8 payload
  * the PTX text, ended by a NUL and padded with more
  *
- * Device code of two forms has two entries: its own, with FATBIN_OWN_ARCH added to the
- * architecture, by which Weir's driver knows it and drivers of GPUs take it for one too new for
- * them; then the one for GPUs.
+ * Device code of two forms has the one for GPUs as the payload, and Weir's own in the entry's
+ * header, which says how long it is: after the options stands a struct fatbin_own, then the text.
  *
  * The options are those of NVIDIA's assembler. Its driver looks for them in every entry with PTX,
  * also where their offset is 0, so an entry without that area must not be written. */

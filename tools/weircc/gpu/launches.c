@@ -273,19 +273,23 @@ static void write_parameters(struct strbuf *sb, const struct argument *args, siz
     }
 }
 
+/* What NVIDIA's assembler aligns a kernel's parameter to at most, whatever PTX says. */
+enum { MOST_ALIGN = 16 };
+
 /* Stores argument i where the parameter lies: after the one before it, aligned. The sizes of
  * structs are LLVM's to say: all of this is folded. */
 static void write_store(struct strbuf *sb, const struct argument *a, size_t i)
 {
+    unsigned align = a->align < MOST_ALIGN ? a->align : MOST_ALIGN;
     if (i == 0)
         sb_printf(sb, "  %%o0 = add i64 0, 0\n");
     else
         sb_printf(sb, "  %%n%zu = add i64 %%e%zu, %u\n  %%o%zu = and i64 %%n%zu, -%u\n", i, i - 1,
-                  a->align - 1, i, i, a->align);
+                  align - 1, i, i, align);
     sb_printf(sb, "  %%p%zu = getelementptr i8, ptr %%buffer, i64 %%o%zu\n", i, i);
     if (a->byval.size == 0) {
         sb_printf(sb, "  store %.*s %%a%zu, ptr %%p%zu, align %u\n", (int)a->type.size,
-                  a->type.text, i, i, a->align);
+                  a->type.text, i, i, align);
         sb_printf(sb, "  %%e%zu = add i64 %%o%zu, %u\n", i, i, a->bytes);
         return;
     }
@@ -295,7 +299,7 @@ static void write_store(struct strbuf *sb, const struct argument *a, size_t i)
     sb_printf(sb,
               "  call void @llvm.memcpy.p0.p0.i64(ptr align %u %%p%zu, ptr align %u %%a%zu, i64 "
               "%s, i1 false)\n  %%e%zu = add i64 %%o%zu, %s\n",
-              a->align, i, a->align, i, size.items, i, i, size.items);
+              align, i, align, i, size.items, i, i, size.items);
     sb_free(&size);
 }
 
