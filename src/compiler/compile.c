@@ -20,7 +20,6 @@
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/frame.h"
 #include "compiler/codegen/instructions.h"
-#include "compiler/exit_handlers.h"
 #include "compiler/host.h"
 #include "compiler/llvm/baseline.h"
 #include "compiler/llvm/llvm_passes.h"
@@ -681,6 +680,5 @@ const struct jit_plugin *weir_jit_plugin(void)
                                              .dump = compile_dump,
                                              .compile = compile_entry,
                                              .abandoned = compile_abandoned};
-    exit_handlers_keep_out();
     return &plugin;
 }

@@ -1,9 +1,14 @@
-/* Keeping LLVM's handlers out of exit(); see exit_handlers.h.
+/* LLVM outlives the process's end.
+ *
+ * LLVM's objects, those that are made when its library is loaded and those that it makes when it
+ * first needs them, would be destroyed by exit(), which calls the handlers that were registered
+ * last first: before the loader's own, where the compiler was first needed in the background. The
+ * thread that loads it or compiles there still uses them. So LLVM registers no handlers. What it
+ * has stays, and goes with the process; a compiler that others still call must not be destroyed.
  *
  * A library calls __cxa_atexit through a slot that the dynamic linker has filled. In LLVM's library
- * another function is put there. */
-#include "compiler/exit_handlers.h"
-
+ * another function is put there, by this library's constructor. It runs before LLVM's, which
+ * register most handlers, since the library is linked with -z initfirst. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -71,7 +76,7 @@ static void fill_slots(const struct link_map *library, const struct tables *t,
     }
 }
 
-void exit_handlers_keep_out(void)
+static __attribute__((constructor)) void keep_out(void)
 {
     Dl_info info;
     struct link_map *library = NULL;

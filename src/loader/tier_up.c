@@ -172,10 +172,10 @@ static void finish_locked(void)
                now->entry->name, now->entry->ninstrs, elapsed_ms(now->began) / 1000);
 }
 
-/* Before LLVM's own destructors, which were registered before this. What is compiled now, the next
- * process finds in the cache; the program would have waited for it, had there been no baseline
- * code.
- */
+/* What is compiled now, the next process finds in the cache; the program would have waited for it,
+ * had there been no baseline code. Nothing that the thread uses has been destroyed: LLVM's objects
+ * are not, at all, and what libraries do at their end comes after all handlers. So the thread may
+ * be loading the compiler when this is called, and is stopped when that is over. */
 static void at_exit(void)
 {
     pthread_mutex_lock(&lock);

@@ -1,10 +1,12 @@
 /* tier_up: what the background compiler (jit_tier_up in loader.h) and the loader ask of each other.
  *
- * Compiling cannot be stopped, and LLVM must not run on while exit() destroys what it uses. So at
- * exit the thread is given ten seconds, in which nearly all compilations end and reach the disk
- * cache. Where they do not, the cache remembers for how long the kernel has been compiled: later
- * processes wait for it only when they have come further. Then the thread is stopped for good
- * where it holds nothing that others wait for: inside LLVM's own code (thread_stop.c). A
+ * Compiling cannot be stopped, and must not go on while libraries end. Handlers of exit() that were
+ * registered later come before the loader's own and meet a thread that compiles, or that loads the
+ * compiler: so LLVM registers none (compiler/exit_handlers.c). The loader's gives the thread ten
+ * seconds, in which nearly all compilations end and reach the disk cache. Where they do not, the
+ * cache remembers for how long the kernel has been compiled: later processes wait for it only when
+ * they have come further. Then the thread is stopped for good where it holds nothing that others
+ * wait for: inside LLVM's own code (thread_stop.c), so not before the compiler has been loaded. A
  * child made by fork has no such thread and waits for nothing.
  */
 #ifndef WEIR_LOADER_TIER_UP_H

@@ -1,5 +1,6 @@
-// S7.8: a program that ends while a kernel is compiled in the background: exit_compiling MODE. Its
-// status is its own, whatever way it ends, and code that others wait for is never lost.
+// S7.8: a program that ends while a kernel is compiled in the background: exit_compiling MODE, or
+// while the compiler is loaded for that: exit_compiling opening MICROSECONDS. Its status is its
+// own, whatever way it ends, and code that others wait for is never lost.
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -65,6 +66,47 @@ static void use(bool wait)
         _exit(22);
 }
 
+// Launches one kernel. Where the cache has what its first launch needs, which "fill" leaves there,
+// the compiler is loaded in the background alone.
+static void launch()
+{
+    float *p;
+    if (cudaMalloc(&p, 4096) != cudaSuccess)
+        _exit(20);
+    work<150, 11><<<2, 32>>>(p, 1024);
+    if (cudaDeviceSynchronize() != cudaSuccess)
+        _exit(21);
+}
+
+static bool is_mapped(const char *library)
+{
+    char line[1024];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps != NULL && !found && fgets(line, sizeof line, maps) != NULL)
+        found = strstr(line, library) != NULL;
+    if (maps != NULL)
+        fclose(maps);
+    return found;
+}
+
+// Returns so long after the compiler's library has been mapped; its constructors come then. Its end
+// does not wait for the kernel, since there is no cache any more that it could be kept in.
+static int while_opening(unsigned microseconds)
+{
+    launch();
+    char away[4096];
+    snprintf(away, sizeof away, "%s.away", getenv("WEIR_CACHE_DIR"));
+    if (rename(getenv("WEIR_CACHE_DIR"), away) != 0)
+        _exit(24);
+    for (int i = 0; i < 20000 && !is_mapped("libweir-jit"); i++)
+        usleep(500);
+    if (!is_mapped("libweir-jit"))
+        _exit(25);
+    usleep(microseconds);
+    return 3;
+}
+
 // The child goes on with none of it, and leaves as it is told.
 static int in_child()
 {
@@ -79,7 +121,13 @@ static int in_child()
 
 int main(int argc, char **argv)
 {
-    const char *mode = argc == 2 ? argv[1] : "";
+    const char *mode = argc >= 2 ? argv[1] : "";
+    if (strcmp(mode, "opening") == 0 && argc == 3)
+        return while_opening((unsigned)atoi(argv[2]));
+    if (strcmp(mode, "fill") == 0) {
+        launch();
+        _exit(3);
+    }
     use(strcmp(mode, "at-once") != 0);
     if (strcmp(mode, "exit") == 0)
         exit(3);
