@@ -183,10 +183,19 @@ bool command_has_lines(const struct cmdline *c)
     return c->given[OPT_device_debug] || c->given[OPT_generate_line_info];
 }
 
-/* What the front end and LLVM's passes must both be told. */
-static void add_device_optimization(struct strlist *argv, const struct cmdline *c)
+/* The level of LLVM's passes, and that of the front end, which runs none: below -O1 it would leave
+ * out what it knows of bytes of bool (bools.h). */
+static const char *device_level(const struct cmdline *c, bool front_end)
 {
-    list_add(argv, c->given[OPT_device_debug] && !c->given[OPT_dopt] ? "-O0" : "-O2");
+    if (!c->given[OPT_device_debug] || c->given[OPT_dopt])
+        return "-O2";
+    return front_end ? "-O1" : "-O0";
+}
+
+/* What the front end and LLVM's passes must both be told. */
+static void add_device_optimization(struct strlist *argv, const struct cmdline *c, bool front_end)
+{
+    list_add(argv, "%s", device_level(c, front_end));
     /* Small loops over arrays of a thread's own (fragments of matrices, say) must be unrolled: only
      * then do the arrays become registers, as they do with nvcc. */
     list_add(argv, "-mllvm");
@@ -212,7 +221,7 @@ static void add_device_pass(struct strlist *argv, const struct driver *dr)
     /* Every cast to an integer is a call by which casts.h knows it. */
     list_add(argv, "-fno-strict-float-cast-overflow");
     list_add(argv, "%s", ptx_version);
-    add_device_optimization(argv, c);
+    add_device_optimization(argv, c, true);
     /* Kernels read words as vectors and halves as words, by casts of pointers. nvcc compiles what
      * they say; by the letter of C++ such accesses do not concern each other. */
     list_add(argv, "-fno-strict-aliasing");
@@ -414,7 +423,7 @@ void command_llvm(struct strlist *argv, const struct driver *dr)
     list_add(argv, "%s", strchr(ptx_version, '=') + 1);
     add_message_options(argv, c);
     add_warnings(argv, c);
-    add_device_optimization(argv, c);
+    add_device_optimization(argv, c, false);
     if (cmdline_bool(c, OPT_fmad, true)) { /* -ffp-contract is for sources */
         list_add(argv, "-mllvm");
         list_add(argv, "-nvptx-fma-level=2");
