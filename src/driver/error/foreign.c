@@ -28,7 +28,7 @@ static void tell(void)
                 libraries[i]);
     pthread_mutex_unlock(&lock);
     fputs("weir: build that package from source against Weir's runtime instead: weir run sets "
-          "CUDA_PATH to its headers and libraries, docs/python.md has the commands\n",
+          "CUDA_PATH to its headers and libraries\n",
           stderr);
 }
 
