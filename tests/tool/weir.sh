@@ -61,6 +61,16 @@ check 2 "--schedules needs a number" "$weir" run --schedules=some true
 check 2 "--schedules needs a number" "$weir" run --schedules=0 true
 check 2 "from 0 to 255" "$weir" run --error-exitcode 999 true
 check 2 "needs a file" "$weir" run --report
+# a file name that was forgotten, or an option that is wrong, costs no file
+printf '#!/bin/sh\necho alive\n' >"$work/victim"
+chmod +x "$work/victim"
+for option in --trace --report --log; do
+    check 2 "that is a program or a directory" "$weir" run $option "$work/victim"
+    check 2 "no program given" "$weir" run $option "$work/not-made"
+    check 2 "unknown option '--fly'" "$weir" run $option "$work/not-made" --fly true
+done
+check 0 "alive" "$work/victim"
+check 1 "" test -e "$work/not-made"
 check 0 "" "$weir" run --check=memory true
 if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
     check 1 'WEIR_CHECK=memroy: must be "memory", "races", "races=streams", ' env WEIR_CHECK=memroy "$weir" info

@@ -169,6 +169,24 @@ static int set_schedules(const char *value, uint64_t *count)
     return EXIT_OK;
 }
 
+/* The files that the options name, which are made when the whole command line is understood: a
+ * forgotten file name must not cost the user his program. */
+struct run_files {
+    const char *trace, *report, *log;
+};
+
+static int name_file(const char *option, const char *value, const char **file)
+{
+    if (value == NULL || *value == '\0')
+        return weir_misused("run", "%s needs a file", option);
+    if (access(value, X_OK) == 0)
+        return weir_misused("run",
+                            "%s %s: that is a program or a directory, not a file to write to",
+                            option, value);
+    *file = value;
+    return EXIT_OK;
+}
+
 /* A file for findings, which all processes of this run share, or of suppressions. */
 static int set_file(const char *option, const char *value, enum env_variable variable, bool fresh)
 {
@@ -190,14 +208,24 @@ static int set_file(const char *option, const char *value, enum env_variable var
  * started. */
 static int set_trace(const char *value)
 {
-    if (value == NULL || *value == '\0')
-        return weir_misused("run", "--trace needs a file");
     if (!timeline_create(value, true))
         return weir_failed("run", "%s: %s", value, strerror(errno));
     char *path = realpath(value, NULL);
     setenv(env_entry(ENV_TRACE)->name, path != NULL ? path : value, 1);
     free(path);
     return EXIT_OK;
+}
+
+static int make_files(const struct run_files *files)
+{
+    int status = EXIT_OK;
+    if (files->trace != NULL)
+        status = set_trace(files->trace);
+    if (status == EXIT_OK && files->report != NULL)
+        status = set_file("--report", files->report, ENV_REPORT, true);
+    if (status == EXIT_OK && files->log != NULL)
+        status = set_file("--log", files->log, ENV_CHECK_LOG, true);
+    return status;
 }
 
 /* The NVTX headers load this library and tell it of ranges and marks. */
@@ -214,6 +242,7 @@ int weir_run(int argc, char **argv)
         return EXIT_OK;
     int i = 0;
     uint64_t schedules = 0;
+    struct run_files files = {0};
     while (i < argc && argv[i][0] == '-') {
         char *value;
         if (strcmp(argv[i], "--") == 0) {
@@ -237,7 +266,7 @@ int weir_run(int argc, char **argv)
             if (status != EXIT_OK)
                 return status;
         } else if (weir_option(argc, argv, &i, "--trace", &value)) {
-            int status = set_trace(value);
+            int status = name_file("--trace", value, &files.trace);
             if (status != EXIT_OK)
                 return status;
         } else if (strcmp(argv[i], "--stats") == 0) {
@@ -248,11 +277,11 @@ int weir_run(int argc, char **argv)
             if (status != EXIT_OK)
                 return status;
         } else if (weir_option(argc, argv, &i, "--report", &value)) {
-            int status = set_file("--report", value, ENV_REPORT, true);
+            int status = name_file("--report", value, &files.report);
             if (status != EXIT_OK)
                 return status;
         } else if (weir_option(argc, argv, &i, "--log", &value)) {
-            int status = set_file("--log", value, ENV_CHECK_LOG, true);
+            int status = name_file("--log", value, &files.log);
             if (status != EXIT_OK)
                 return status;
         } else if (weir_option(argc, argv, &i, "--suppress", &value)) {
@@ -269,7 +298,9 @@ int weir_run(int argc, char **argv)
     }
     if (i == argc)
         return weir_misused("run", "no program given");
-    int status = prepend_library_path();
+    int status = make_files(&files);
+    if (status == EXIT_OK)
+        status = prepend_library_path();
     if (status != EXIT_OK)
         return status;
     set_nvtx();

@@ -27,8 +27,8 @@ static void tell(void)
                 "weir: %s carries NVIDIA's CUDA runtime, which takes no driver but NVIDIA's\n",
                 libraries[i]);
     pthread_mutex_unlock(&lock);
-    fputs("weir: build that package from source against Weir's runtime instead: weir run sets "
-          "CUDA_PATH to its headers and libraries\n",
+    fputs("weir: link a program of nvcc's with -cudart shared instead, build a Python package from "
+          "source against Weir's headers and libraries\n",
           stderr);
 }
 
