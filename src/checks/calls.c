@@ -33,6 +33,7 @@ static struct {
 } tolerated; /* where such calls stand */
 
 static struct calls_names calls_names;
+static int fault_seen; /* the sticky code that the program has looked at; 0: none */
 
 enum { NOT_READY = 600 };
 
@@ -56,6 +57,8 @@ static void looked_at(int code, size_t from)
             failures.items[kept++] = *f;
     }
     failures.count = kept;
+    if (is_sticky(code))
+        fault_seen = code;
 }
 
 static int frames_of(const struct finding_site *site)
@@ -79,7 +82,7 @@ static void keep(const struct observe_call *c, const struct finding_site *site)
     const char *message = calls_names.message();
     vec_push(&failures, (struct failure){.thread = pthread_self(),
                                          .code = c->error,
-                                         .runtime = strncmp(c->name, "cuda", 4) == 0,
+                                         .runtime = observe_is_runtime(c->name),
                                          .launch = strstr(c->name, "Launch") != NULL,
                                          .name = c->name,
                                          .message = message != NULL ? xstrdup(message) : NULL,
@@ -98,9 +101,18 @@ static void on_call_ended(const struct observe_call *c)
     if (returned_is_read(site.frames, frames_of(&site))) {
         if (is_sticky(c->error))
             looked_at(c->error, 0);
-    } else {
+    } else if (c->error != fault_seen) { /* what says a known fault again is no news */
         keep(c, &site);
     }
+    pthread_mutex_unlock(&lock);
+}
+
+/* A reset ends a fault; a later one is another. */
+static void on_context_cleared(uint64_t context)
+{
+    (void)context;
+    pthread_mutex_lock(&lock);
+    fault_seen = 0;
     pthread_mutex_unlock(&lock);
 }
 
@@ -220,6 +232,7 @@ static void calls_end(void)
 static const struct observe_hooks hooks = {
     .call_ended = on_call_ended,
     .error_seen = on_error_seen,
+    .context_cleared = on_context_cleared,
     .tolerated = on_tolerated,
 };
 

@@ -6,8 +6,10 @@
 
 #include "findings/findings.h"
 
-/* Begin, before the first device is opened, once, when findings are open. */
-bool leaks_open(struct diag *d);
+/* Begin, before the first device is opened, once, when findings are open. `faulted`: whether a
+ * fault has ended a context of that device (negative: of any), in which nothing can be freed any
+ * more. */
+bool leaks_open(bool (*faulted)(int device), struct diag *d);
 
 struct calls_names {
     /* "cudaErrorInvalidValue" and its sentence, as the call's API says them. */

@@ -1,7 +1,9 @@
 /* leaks: what the program made and is alive when it ends, by the call that made it.
  *
  * Objects count that a call of the program made: not the default pools, the modules that the
- * runtime loads for a program, or memory of their variables. */
+ * runtime loads for a program, or memory of their variables. What a fault has kept from being freed
+ * is no leak, nor is code that a package has loaded at no known place: Python's keep their compiled
+ * kernels to the end of the process. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +17,12 @@ struct thing {
     uint64_t bytes;
     uint64_t number; /* in the order in which they were made */
     int device;
-    const char *what; /* "device memory", "stream" */
-    bool memory;
+    const char *what;  /* "device memory", "stream" */
+    bool memory, code; /* code: a module or a library */
     struct finding_site site;
 };
+
+static bool (*device_faulted)(int device);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -144,7 +148,10 @@ static void on_object_made(enum observe_object kind, const void *handle)
         [OBSERVE_PHYSICAL] = "allocation",    [OBSERVE_LINK] = "linker",
         [OBSERVE_CONTEXT_OBJECT] = "context", [OBSERVE_USER_OBJECT] = "user object",
     };
-    add((struct thing){.address = (uint64_t)(uintptr_t)handle, .what = words[kind]});
+    add((struct thing){.address = (uint64_t)(uintptr_t)handle,
+                       .device = -1,
+                       .what = words[kind],
+                       .code = kind == OBSERVE_MODULE || kind == OBSERVE_LIBRARY});
 }
 
 static void on_object_ended(const void *handle) { end((uint64_t)(uintptr_t)handle); }
@@ -226,6 +233,8 @@ static void tell(const struct leak *l)
     struct finding_place place;
     const char *call;
     finding_resolve(&l->first->site, &place, &call, NULL);
+    if (l->first->code && place.file == NULL && place.function == NULL)
+        return;
     sb_printf(&text, "weir: leak: ");
     put_words(&text, l);
     sb_printf(&text, ", made at ");
@@ -249,7 +258,7 @@ static void leaks_end(void)
     size_t count = 0, leaks = 0;
     struct thing *alive = xcalloc(things.count + 1, sizeof *alive);
     for (size_t i = 0; i < things.cap; i++)
-        if (things.items[i].address != 0)
+        if (things.items[i].address != 0 && !device_faulted(things.items[i].device))
             alive[count++] = things.items[i];
     pthread_mutex_unlock(&lock);
     qsort(alive, count, sizeof *alive, by_maker);
@@ -277,8 +286,9 @@ static const struct observe_hooks hooks = {
     .object_ended = on_object_ended,
 };
 
-bool leaks_open(struct diag *d)
+bool leaks_open(bool (*faulted)(int device), struct diag *d)
 {
+    device_faulted = faulted;
     findings_at_end(leaks_end);
     return observe_add(&hooks) || diag_set(d, 0, 0, "the check for leaks cannot begin");
 }

@@ -282,6 +282,8 @@ static inline CUresult driver_current(CUcontext *ctx)
 CUresult driver_current_freeing(CUcontext *ctx);
 /* The same without asking for faults: for what only looks, as a GPU's driver does after one. */
 CUresult driver_current_any(CUcontext *ctx);
+/* Whether a live context on a device of the lower layers has a fault; negative: on any. */
+bool driver_faulted(int ordinal);
 CUresult context_check(CUcontext ctx);
 bool context_flags_valid(unsigned flags);
 void context_set_flags(CUcontext ctx, unsigned flags);

@@ -145,10 +145,15 @@ struct observe_call observe_call_now(void)
                                                                : (struct observe_call){0};
 }
 
+bool observe_is_runtime(const char *call)
+{
+    return strncmp(call + strspn(call, "_"), "cuda", 4) == 0;
+}
+
 bool observe_in_runtime(void)
 {
     return call_of_thread != NULL && call_of_thread->depth > 0 &&
-           strncmp(call_of_thread->call.name, "cuda", 4) == 0;
+           observe_is_runtime(call_of_thread->call.name);
 }
 
 uint64_t observe_serial(void)

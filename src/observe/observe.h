@@ -389,7 +389,10 @@ void observe_tolerated(const char *what);
 void observe_call_begins(const char *name, const void *site);
 void observe_call_ends(int error);
 struct observe_call observe_call_now(void);
-/* Whether the calling thread is in a call of the runtime API. */
+/* Whether a call of that name is the runtime API's: "cudaMalloc", and "__cudaLaunchKernel", which
+ * nvcc's programs call. */
+bool observe_is_runtime(const char *call);
+/* Whether the calling thread is in such a call. */
 bool observe_in_runtime(void);
 
 /* A number that no other of the process has, from 1: for graphs, events and children. */

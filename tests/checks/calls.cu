@@ -83,6 +83,16 @@ CASE(fault_that_was_looked_at)
         printf("a fault\n");
 }
 
+CASE(fault_again_after_it_was_looked_at)
+{
+    int *p;
+    DO(cudaMalloc(&p, 64));
+    fill<<<1, 32>>>((int *)16);
+    if (cudaDeviceSynchronize() != cudaSuccess) // EXPECT illegal address in kernel fill
+        printf("a fault\n");
+    cudaFree(p); // refused, with the same error
+}
+
 CASE(wrong_direction)
 {
     int *p, *h = (int *)malloc(64);

@@ -3,6 +3,7 @@
 #include "checks.h"
 
 #include <cuda.h>
+#include <sys/mman.h>
 
 __device__ int variable[100];
 __managed__ int managed_variable[100];
@@ -116,3 +117,48 @@ CASE(driver)
     DO(cuMemAlloc(&p, 64));             // EXPECT leak: 64 bytes of device memory, made at \S*LINE
     DO(cuStreamCreate(&stream, 0));     // EXPECT leak: a stream, made at \S*LINE
 }
+
+__global__ void fault(int *p) { *p = 1; }
+
+CASE(not_freed_because_of_a_fault)
+{
+    int *p;
+    void *s, *h;
+    cudaStream_t stream;
+    DO(cudaStreamCreate(&stream));
+    DO(cudaMalloc(&p, 100));
+    DO(cudaMallocHost(&h, 100));
+    DO(cudaMallocAsync(&s, 100, stream));
+    fault<<<1, 1, 0, stream>>>((int *)16);
+    if (cudaStreamSynchronize(stream) != cudaErrorIllegalAddress || // EXPECT illegal address in kernel fault
+        cudaFreeAsync(s, stream) == cudaSuccess || cudaFree(p) == cudaSuccess)
+        DO(cudaErrorUnknown);
+    cudaStreamDestroy(stream);
+    cudaFreeHost(h);
+}
+
+CASE(leaks_after_a_fault_and_a_reset)
+{
+    void *p;
+    fault<<<1, 1>>>((int *)16);
+    DO(cudaDeviceSynchronize() != cudaErrorIllegalAddress); // EXPECT illegal address in kernel fault
+    DO(cudaDeviceReset());
+    DO(cudaMalloc(&p, 100)); // EXPECT 100 bytes of device memory, made at \S*LINE \(cudaMalloc\)
+}
+
+#if defined(__x86_64__)
+/* A package without symbols that loads a module: no function has this code. */
+CASE(module_of_a_place_without_a_name)
+{
+    static const char ptx[] = ".version 7.0\n.target sm_50\n.address_size 64\n";
+    /* sub $8, %rsp; call *%rdx; add $8, %rsp; ret */
+    static const unsigned char code[] = {0x48, 0x83, 0xec, 8, 0xff, 0xd2, 0x48, 0x83, 0xc4, 8, 0xc3};
+    CUmodule module;
+    DO(cudaFree(0));
+    void *page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(page, code, sizeof code);
+    mprotect(page, 4096, PROT_READ | PROT_EXEC);
+    auto call = (CUresult(*)(CUmodule *, const void *, CUresult (*)(CUmodule *, const void *)))page;
+    DO(call(&module, ptx, cuModuleLoadData));
+}
+#endif

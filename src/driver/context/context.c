@@ -90,6 +90,17 @@ CUcontext driver_primary(int ordinal)
     return primary[ordinal];
 }
 
+bool driver_faulted(int ordinal)
+{
+    bool found = false;
+    pthread_mutex_lock(&all.lock);
+    for (CUcontext c = all.newest; c != NULL && !found; c = c->older)
+        found = c->device != NULL && (ordinal < 0 || c->memory == ordinal) &&
+                device_context_trouble(c->device) != DEVICE_OK;
+    pthread_mutex_unlock(&all.lock);
+    return found;
+}
+
 CUcontext driver_context_of(const void *owner)
 {
     pthread_mutex_lock(&all.lock);

@@ -114,7 +114,7 @@ static bool begin(struct diag *d)
     if (process != getpid())
         return true;
     return open_findings(d) && races_begin(d) && (!env_check("memory") || open_lives(d)) &&
-           (!env_check("leaks") || leaks_open(d)) &&
+           (!env_check("leaks") || leaks_open(driver_faulted, d)) &&
            (!env_check("calls") || calls_open(&words, d)) && open_kernels(d);
 }
 
