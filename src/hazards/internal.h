@@ -104,6 +104,10 @@ struct hazard_block {
     bool async;     /* there are asynchronous copies */
     struct vector *after;          /* what the whole block comes after, beyond itself */
     struct vector *fenced[LEVELS]; /* by fences before the last barrier of all */
+    /* What threads have read before the last barrier of all, and a fence of any thread will
+     * acquire; and whether one has since. */
+    struct vector *awaiting[LEVELS];
+    bool acquired[LEVELS];
     struct warp_state *warps;
     uint32_t grid_phase; /* of the grid's barrier, when one of its threads arrived there */
     struct vector *arrived[BARRIERS]; /* by those that have gone on */
@@ -209,6 +213,8 @@ void cells_free(struct cells *c);
 /* False: it must be by byte first. */
 bool cells_fit(const struct cells *c, const struct pattern *p);
 struct cells *cells_split(struct cells *c);
+/* Forgets bytes [low, high): multiples of a word. */
+void cells_forget(struct cells *c, uint32_t low, uint32_t high);
 void cells_access(struct cells *c, const struct looking *l, const struct pattern *p, bool look);
 
 void line_clear(struct line *l);

@@ -57,7 +57,9 @@ static void block_forget(struct hazard_block *b)
     }
     for (int n = 0; n < LEVELS; n++) {
         vector_unref(b->fenced[n]);
-        b->fenced[n] = NULL;
+        vector_unref(b->awaiting[n]);
+        b->fenced[n] = b->awaiting[n] = NULL;
+        b->acquired[n] = false;
     }
     vector_unref(b->after);
     b->after = NULL;
@@ -209,8 +211,15 @@ void hazard_fence(struct hazard_block *b, uint32_t warp, uint32_t mask, enum jit
     EACH(lane, mask)
     {
         struct lane_knowledge *l = lane_of(b, warp, lane);
-        for (uint32_t n = 0; n <= level; n++)
+        for (uint32_t n = 0; n <= level; n++) {
             l->after = vector_join(l->after, l->awaiting[n]);
+            vector_unref(l->awaiting[n]);
+            l->awaiting[n] = NULL;
+        }
+    }
+    for (uint32_t n = 0; n <= level; n++) {
+        threads_acquire(b, warp, mask, b->awaiting[n]);
+        b->acquired[n] = true;
     }
     struct vector *v = threads_release(b, warp, mask);
     EACH(lane, mask)
@@ -313,18 +322,28 @@ static void async_spread(struct warp_state *w, bool block)
 
 /* What a thread's fence has made visible stays so for those that come after it: fences that are
  * sequentially consistent, as __threadfence is, have one order. So a thread of which others know
- * that they have passed a fence hands over what these have written, too. */
+ * that they have passed a fence hands over what these have written, too; and a fence acquires what
+ * was read by threads that come before it, as well as what its own thread has read. */
 static void fences_spread(struct hazard_block *b)
 {
-    struct vector *last[LEVELS] = {NULL};
+    struct vector *last[LEVELS] = {NULL}, *read[LEVELS] = {NULL};
+    for (int n = 0; n < LEVELS; n++) {
+        if (!b->acquired[n])
+            continue;
+        vector_unref(b->awaiting[n]); /* the block comes after it from this barrier on */
+        b->awaiting[n] = NULL;
+        b->acquired[n] = false;
+    }
     for (uint32_t w = 0; w < b->nwarps; w++)
         for (uint32_t lane = 0; b->warps[w].knows && lane < JIT_WARP; lane++)
             for (int n = 0; n < LEVELS; n++) {
-                struct vector *fenced = b->warps[w].lanes[lane].fenced[n];
-                if (fenced == last[n])
-                    continue;
-                b->fenced[n] = vector_join(b->fenced[n], fenced);
-                last[n] = fenced;
+                const struct lane_knowledge *l = &b->warps[w].lanes[lane];
+                if (l->fenced[n] != last[n])
+                    b->fenced[n] = vector_join(b->fenced[n], l->fenced[n]);
+                if (l->awaiting[n] != read[n])
+                    b->awaiting[n] = vector_join(b->awaiting[n], l->awaiting[n]);
+                last[n] = l->fenced[n];
+                read[n] = l->awaiting[n];
             }
 }
 
@@ -370,20 +389,27 @@ void hazard_block_barrier(struct hazard_block *b, uint32_t warp)
 static void fences_meet(struct warp_state *w, uint32_t mask)
 {
     for (int n = 0; n < LEVELS; n++) {
-        struct vector *all = NULL, *last = NULL;
+        struct vector *all = NULL, *last = NULL, *reads = NULL, *last_read = NULL;
         EACH(lane, mask)
         {
-            struct vector *fenced = w->lanes[lane].fenced[n];
-            if (fenced != last)
-                all = vector_join(all, fenced);
-            last = fenced;
+            const struct lane_knowledge *l = &w->lanes[lane];
+            if (l->fenced[n] != last)
+                all = vector_join(all, l->fenced[n]);
+            if (l->awaiting[n] != last_read)
+                reads = vector_join(reads, l->awaiting[n]);
+            last = l->fenced[n];
+            last_read = l->awaiting[n];
         }
-        EACH(lane, all != NULL ? mask : 0)
+        EACH(lane, mask)
         {
-            vector_unref(w->lanes[lane].fenced[n]);
-            w->lanes[lane].fenced[n] = vector_ref(all);
+            struct lane_knowledge *l = &w->lanes[lane];
+            vector_unref(l->fenced[n]);
+            vector_unref(l->awaiting[n]);
+            l->fenced[n] = vector_ref(all);
+            l->awaiting[n] = vector_ref(reads);
         }
         vector_unref(all);
+        vector_unref(reads);
     }
 }
 

@@ -86,6 +86,83 @@ __global__ void last_block(int *parts, int *count, int *result, bool repaired)
 }
 CASE(last_block_without_fences) { last_block<<<4, 1>>>(d, d2, out, repaired); }
 
+/* One thread counts, all threads of the last block read after a barrier: the fence after it may be
+ * any reader's own, as it comes after what the counting thread has read. */
+__global__ void last_block_barrier(int *parts, int *count, int *result, bool repaired)
+{
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        parts[blockIdx.x] = 1; // @24 kernel write
+        __threadfence();
+        last = atomicInc((unsigned *)count, gridDim.x) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (last) {
+        if (repaired)
+            __threadfence();
+        result[threadIdx.x] = parts[(threadIdx.x + 1) % gridDim.x]; // @25 kernel read
+    }
+}
+CASE(last_block_fence_after_a_barrier) { last_block_barrier<<<4, 64>>>(d, d2, out, repaired); }
+
+/* The fence of one thread after the barrier orders those that meet it at another barrier. */
+__global__ void last_block_two(int *parts, int *count, int *result, bool repaired)
+{
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        parts[blockIdx.x] = 1; // @26 kernel write
+        __threadfence();
+        last = atomicAdd(count, 1) == (int)gridDim.x - 1;
+    }
+    __syncthreads();
+    if (last) {
+        if (threadIdx.x == 32)
+            __threadfence();
+        if (repaired)
+            __syncthreads();
+        if (threadIdx.x != 32)
+            result[threadIdx.x] = parts[(threadIdx.x + 1) % gridDim.x]; // @27 kernel read
+    }
+}
+CASE(last_block_fence_of_one_thread) { last_block_two<<<4, 64>>>(d, d2, out, repaired); }
+
+/* A fence of the block orders no other block, wherever it stands. */
+__global__ void last_block_scope(int *parts, int *count, int *result, bool repaired)
+{
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        parts[blockIdx.x] = 1; // @28 kernel write
+        __threadfence();
+        last = atomicAdd(count, 1) == (int)gridDim.x - 1;
+    }
+    __syncthreads();
+    if (repaired)
+        __threadfence();
+    else
+        __threadfence_block();
+    if (last)
+        result[threadIdx.x] = parts[(threadIdx.x + 1) % gridDim.x]; // @29 kernel read
+}
+CASE(last_block_fence_of_block_scope) { last_block_scope<<<4, 64>>>(d, d2, out, repaired); }
+
+/* A lane counts, another lane of its warp reads. */
+__global__ void last_warp(int *parts, int *count, int *result, bool repaired)
+{
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        parts[blockIdx.x] = 1; // @30 kernel write
+        __threadfence();
+        last = atomicAdd(count, 1) == (int)gridDim.x - 1;
+    }
+    __syncwarp();
+    if (last && threadIdx.x == 7) {
+        if (repaired)
+            __threadfence();
+        *result = parts[0]; // @31 kernel read
+    }
+}
+CASE(last_warp_fence_after_syncwarp) { last_warp<<<4, 32>>>(d, d2, out, repaired); }
+
 /* Release and acquire at the scope of the device, or of the block. */
 template <cuda::thread_scope SCOPE> __device__ void hand_over(int *data, int *flag, int *result)
 {
