@@ -235,7 +235,7 @@ struct strbuf *grid_text(struct jit_block *j);
  * held. */
 _Noreturn void grid_fail_handle(struct jit_block *j, uint32_t lane);
 /* The heap of device code; NULL and false as malloc and free there. */
-void *grid_heap_malloc(struct grid_env *env, uint64_t bytes);
+void *grid_heap_malloc(struct jit_block *j, uint64_t bytes);
 bool grid_heap_free(struct grid_env *env, void *p);
 
 /* ---- helpers ---- */

@@ -262,3 +262,14 @@ bool heap_free(struct heap *h, void *p)
     struct page page = page_at(h, offset);
     return page.state == PAGE_RUN ? small_free(h, &page, offset) : large_free(h, offset);
 }
+
+uint64_t heap_size(struct heap *h, const void *p)
+{
+    uint64_t offset = (uint64_t)p - (uint64_t)h->base;
+    if (offset >= (uint64_t)h->pages_count * WEIR_PAGE)
+        return 0;
+    struct page page = page_at(h, offset);
+    if (page.state == PAGE_LARGE)
+        return offset % WEIR_PAGE == 0 ? (uint64_t)page.count * WEIR_PAGE : 0;
+    return page.state == PAGE_RUN ? class_bytes[page.count] : 0;
+}

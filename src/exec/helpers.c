@@ -93,10 +93,14 @@ static struct heap *heap_of(struct grid_env *env)
     return h;
 }
 
-void *grid_heap_malloc(struct grid_env *env, uint64_t bytes)
+void *grid_heap_malloc(struct jit_block *j, uint64_t bytes)
 {
-    struct heap *h = heap_of(env);
-    return h != NULL ? heap_alloc(h, bytes) : NULL;
+    struct grid_block *b = block_of(j);
+    struct heap *h = heap_of(b->run->env);
+    void *p = h != NULL ? heap_alloc(h, bytes) : NULL;
+    if (p != NULL && threads_compared(b))
+        threads_allocated(b, (uint64_t)p, heap_size(h, p));
+    return p;
 }
 
 bool grid_heap_free(struct grid_env *env, void *p)
@@ -108,22 +112,25 @@ bool grid_heap_free(struct grid_env *env, void *p)
 /* void *malloc(size_t bytes) */
 static void weir_rt_malloc(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)
 {
-    struct heap *h = heap_of(block_of(j)->run->env);
     EACH_LANE(lane, mask)
-    rets[lane] = h != NULL ? (uint64_t)heap_alloc(h, lane_arg(args, 0, (int)lane)) : 0;
+    rets[lane] = (uint64_t)grid_heap_malloc(j, lane_arg(args, 0, (int)lane));
 }
 
 /* void free(void *) */
 static void weir_rt_free(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)
 {
     (void)rets;
-    struct heap *h = heap_of(block_of(j)->run->env);
+    const void *pc = __builtin_return_address(0);
+    struct grid_block *b = block_of(j);
+    struct heap *h = heap_of(b->run->env);
     EACH_LANE(lane, mask)
     {
         void *p = (void *)lane_arg(args, 0, (int)lane);
+        if (threads_compared(b) && h != NULL && p != NULL)
+            threads_freed(b, lane, (uint64_t)p, heap_size(h, p), pc);
         if (p == NULL || (h != NULL && heap_free(h, p)))
             continue;
-        fault_leave(block_of(j)->worker,
+        fault_leave(b->worker,
                     &(struct trouble){.kind = GRID_FAULT_ADDRESS,
                                       .has_address = true,
                                       .address = (uint64_t)p,

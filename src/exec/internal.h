@@ -249,10 +249,13 @@ void fifo_free(struct fifo *f);
 void env_text_waits(struct grid_env *env);
 
 struct heap;
+enum { HEAP_ALIGN = 16 };
 struct heap *heap_new(int device, const void *owner, uint64_t bytes); /* NULL: no memory */
 void heap_free_all(struct heap *h, bool memory_too);
 void *heap_alloc(struct heap *h, uint64_t bytes);
 bool heap_free(struct heap *h, void *p);
+/* What the allocation that begins there has, a multiple of HEAP_ALIGN; 0: none does. */
+uint64_t heap_size(struct heap *h, const void *p);
 
 struct grid_env {
     int device;

@@ -199,11 +199,11 @@ void threads_object(struct grid_block *b, uint64_t address, uint32_t lane, enum 
     }
 }
 
-void threads_copy_side(struct grid_block *b, uint32_t lane, uint64_t at, uint64_t bytes,
-                       bool writes, const void *pc)
+/* Bytes that the lane accesses at once. */
+static void access_bytes(struct grid_block *b, uint32_t lane, uint64_t at, uint64_t bytes,
+                         uint32_t how, const void *pc)
 {
     uint64_t address[JIT_WARP] = {0};
-    uint32_t how = JIT_ACCESS_ASYNC | (writes ? JIT_ACCESS_WRITE : 0);
     struct hazard_block *h = threads_of(b);
     struct grid_block *of = shared_of(b, at);
     for (uint64_t done = 0; done < bytes; done += PIECE) {
@@ -214,11 +214,29 @@ void threads_copy_side(struct grid_block *b, uint32_t lane, uint64_t at, uint64_
     }
 }
 
+void threads_copy_side(struct grid_block *b, uint32_t lane, uint64_t at, uint64_t bytes,
+                       bool writes, const void *pc)
+{
+    access_bytes(b, lane, at, bytes, JIT_ACCESS_ASYNC | (writes ? JIT_ACCESS_WRITE : 0), pc);
+}
+
 void threads_copy(struct grid_block *b, uint32_t lane, uint64_t to, uint64_t from, uint64_t bytes,
                   const void *pc)
 {
     threads_copy_side(b, lane, from, bytes, false, pc);
     threads_copy_side(b, lane, to, bytes, true, pc);
+}
+
+/* ---- the heap ---- */
+
+void threads_allocated(struct grid_block *b, uint64_t at, uint64_t bytes)
+{
+    hazard_allocated(threads_of(b), at, at + bytes);
+}
+
+void threads_freed(struct grid_block *b, uint32_t lane, uint64_t at, uint64_t bytes, const void *pc)
+{
+    access_bytes(b, lane, at, bytes, JIT_ACCESS_WRITE, pc);
 }
 
 /* ---- at the end ---- */

@@ -37,6 +37,11 @@ void threads_copy_side(struct grid_block *b, uint32_t lane, uint64_t at, uint64_
 void threads_copy(struct grid_block *b, uint32_t lane, uint64_t to, uint64_t from, uint64_t bytes,
                   const void *pc);
 
+/* The lane gets memory of the grid's heap, ... and gives it back: which counts as a write. */
+void threads_allocated(struct grid_block *b, uint64_t at, uint64_t bytes);
+void threads_freed(struct grid_block *b, uint32_t lane, uint64_t at, uint64_t bytes,
+                   const void *pc);
+
 /* What of a complete run nothing orders: calls found(self, ...) for each pair of instructions, and
  * forgets it. */
 void grid_threads_told(struct grid_run *run,

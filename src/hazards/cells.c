@@ -43,6 +43,12 @@ struct cells *cells_split(struct cells *c)
     return bytes;
 }
 
+void cells_forget(struct cells *c, uint32_t low, uint32_t high)
+{
+    memset(&c->items[low >> c->shift], 0,
+           ((high >> c->shift) - (low >> c->shift)) * sizeof *c->items);
+}
+
 static bool before(const struct looking *l, const struct stamp *old, uint32_t lane)
 {
     return threads_before(l->b, l->warp, lane, old->block, old->warp, old->lane, old->clock);

@@ -316,6 +316,53 @@ void line_access(struct line *line, const struct looking *l, const struct patter
     cells_access(line->cells, l, p, true);
 }
 
+/* What is left of pattern `i` outside [low, high), which it overlaps; false: there is no place for
+ * both ends. */
+static bool cut(struct line *line, uint32_t i, uint32_t low, uint32_t high)
+{
+    struct pattern *p = &line->patterns[i];
+    if (p->low >= low) {
+        p->low = (uint8_t)high;
+        return true;
+    }
+    if (p->high <= high) {
+        p->high = (uint8_t)low;
+        return true;
+    }
+    if (line->count == line->capacity && line->capacity < PATTERNS)
+        grow(line);
+    if (line->count == line->capacity)
+        return false;
+    struct pattern *first = &line->patterns[i], *rest = &line->patterns[line->count++];
+    *rest = *first;
+    first->high = (uint8_t)low;
+    rest->low = (uint8_t)high;
+    return true;
+}
+
+/* Forgets bytes [low, high) of the line. */
+static void line_forget(struct line *line, struct hazard_block *b, uint32_t low, uint32_t high)
+{
+    const struct looking l = {.b = b};
+    if (low == 0 && high == LINE) {
+        line_clear(line);
+        return;
+    }
+    for (uint32_t i = 0; line->cells == NULL && i < line->count;) {
+        const struct pattern *p = &line->patterns[i];
+        if (p->high <= low || p->low >= high)
+            i++;
+        else if (p->low >= low && p->high <= high)
+            remove_at(line, i);
+        else if (!cut(line, i, low, high))
+            scatter(line, &l, &line->patterns[i]);
+        else
+            i++;
+    }
+    if (line->cells != NULL)
+        cells_forget(line->cells, low, high);
+}
+
 /* ---- lines ---- */
 
 static struct line *shared_line(struct hazard_block *of, uint64_t number)
@@ -350,6 +397,20 @@ static void pages_grow(struct hazard_run *run)
         run->pages[at] = old[i];
     }
     free(old);
+}
+
+/* NULL: nothing was accessed there. */
+static struct page *page_find(struct hazard_run *run, uint64_t number)
+{
+    struct page *p = NULL;
+    pthread_mutex_lock(&run->lock);
+    if (run->page_capacity > 0) {
+        uint32_t at = slot_of(run, number);
+        while ((p = run->pages[at]) != NULL && p->number != number)
+            at = (at + 1) & (run->page_capacity - 1);
+    }
+    pthread_mutex_unlock(&run->lock);
+    return p;
 }
 
 static __attribute__((noinline)) struct page *page_search(struct hazard_block *b, uint64_t number)
@@ -391,6 +452,29 @@ static void line_lock(struct line *l)
 static void line_unlock(struct line *l)
 {
     atomic_store_explicit(&l->lock, 0, memory_order_release);
+}
+
+static void page_forget(struct page *p, struct hazard_block *b, uint64_t low, uint64_t high)
+{
+    for (uint64_t at = low & ~(uint64_t)(LINE - 1); at < high; at += LINE) {
+        struct line *line = &p->lines[at / LINE % PAGE_LINES];
+        line_lock(line);
+        line_forget(line, b, low > at ? (uint32_t)(low - at) : 0,
+                    high < at + LINE ? (uint32_t)(high - at) : LINE);
+        line_unlock(line);
+    }
+}
+
+void hazard_allocated(struct hazard_block *b, uint64_t low, uint64_t high)
+{
+    while (low < high) {
+        uint64_t number = low >> PAGE_SHIFT, end = (number + 1) << PAGE_SHIFT;
+        uint64_t stop = high < end ? high : end;
+        struct page *p = page_find(b->run, number);
+        if (p != NULL)
+            page_forget(p, b, low, stop);
+        low = stop;
+    }
 }
 
 /* ---- accesses ---- */

@@ -49,7 +49,7 @@ HELPER(cdp_api_malloc)
     if (out == NULL)
         return cudaErrorInvalidValue;
     grid_helper_begin(j);
-    void *p = bytes > 0 ? grid_heap_malloc(grid_env_of(j), bytes) : NULL;
+    void *p = bytes > 0 ? grid_heap_malloc(j, bytes) : NULL;
     grid_helper_end(j);
     if (p == NULL && bytes > 0)
         return cudaErrorMemoryAllocation;
