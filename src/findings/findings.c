@@ -1,5 +1,6 @@
 /* findings: writes them, and decides the exit status; see findings.h. */
 #include "findings/findings.h"
+#include "base/descriptor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +53,7 @@ static bool open_report(const char *path, struct diag *d)
     struct stat st;
     if (path == NULL || *path == '\0')
         return true;
-    report = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    report = descriptor_own(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     if (report < 0)
         return diag_set(d, 0, 0, "WEIR_REPORT=%s: %s", path, strerror(errno));
     flock(report, LOCK_EX);
@@ -119,7 +120,7 @@ bool findings_open(const struct findings_options *options, struct diag *d)
     if (!open_report(options->report, d))
         return false;
     if (options->log != NULL && *options->log != '\0') {
-        log_file = fopen(options->log, "ae");
+        log_file = descriptor_fopen(options->log, "ae");
         if (log_file == NULL)
             return diag_set(d, 0, 0, "WEIR_CHECK_LOG=%s: %s", options->log, strerror(errno));
     }

@@ -1,6 +1,7 @@
 /* Reads and writes records of the disk cache: see cache.h. cache_directory.c chooses the directory,
  * cache_trim.c keeps its size in bounds. */
 #include "loader/cache.h"
+#include "base/descriptor.h"
 #include "loader/cache_files.h"
 
 #include <errno.h>
@@ -154,7 +155,8 @@ static int open_temporary(int shard, char name[32])
         snprintf(name, 32, CACHE_TEMPORARY "%08x%08x%04x", (unsigned)getpid(),
                  (unsigned)t.tv_nsec ^ (unsigned)t.tv_sec << 20,
                  atomic_fetch_add(&count, 1) & 0xffff);
-        int fd = openat(shard, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        int fd = descriptor_own(
+            openat(shard, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }

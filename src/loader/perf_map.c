@@ -1,5 +1,6 @@
 /* Kernels for perf: see debugger.h. A line of the map is an address and a size, in hexadecimal, and
  * a name. */
+#include "base/descriptor.h"
 #include "loader/debugger.h"
 
 #include <pthread.h>
@@ -37,7 +38,7 @@ void perf_add(const char *name, const struct image *im, struct jit_lines *lines)
     char path[64];
     snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)getpid());
     pthread_mutex_lock(&lock);
-    FILE *to = fopen(path, "ae");
+    FILE *to = descriptor_fopen(path, "ae");
     if (to != NULL && (lines == NULL || !write_lines(to, name, lines)))
         fprintf(to, "%llx %llx %s\n", (unsigned long long)(uintptr_t)im->text,
                 (unsigned long long)im->text_bytes, name);

@@ -1,6 +1,7 @@
 /* file: files without a name in memory: see file.h. */
 #include "memory/file.h"
 #include "base/base.h"
+#include "base/descriptor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +52,7 @@ static uint64_t random_number(void)
 struct mem_file *file_new(enum file_kind kind, int device, uint64_t bytes, uint64_t slots)
 {
     uint64_t content = whole_pages(bytes), trailer_bytes = trailer_size(slots);
-    int fd = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int fd = descriptor_own(memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (fd < 0)
         return NULL;
     struct file_trailer *trailer = NULL;
@@ -99,7 +100,7 @@ static struct mem_file *adopt(int fd, enum file_kind kind)
 
 struct mem_file *file_from_descriptor(int fd, enum file_kind kind)
 {
-    int mine = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    int mine = descriptor_copy(fd);
     return mine >= 0 ? adopt(mine, kind) : NULL;
 }
 
@@ -214,7 +215,7 @@ static enum file_status open_theirs(int pid, int fd, int *out)
         return errno == EACCES || errno == EPERM ? FILE_REFUSED : FILE_GONE;
     if (strncmp(link, LINK, sizeof LINK - 1) != 0)
         return FILE_GONE;
-    *out = open(path, O_RDWR | O_CLOEXEC);
+    *out = descriptor_own(open(path, O_RDWR | O_CLOEXEC));
     if (*out >= 0)
         return FILE_OK;
     return errno == ENOENT ? FILE_GONE : FILE_REFUSED;

@@ -2,17 +2,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "timeline/internal.h"
 
 enum { PAGE = 4096, QUEUE = 1 << 18 };
 
 static struct {
-    int fd;            /* -1: none, or nothing can be written any more */
+    int fd;     /* -1: none, or nothing can be written any more */
+    char *path; /* NULL: none */
+    struct descriptor_file opened;
     char queue[QUEUE]; /* events, each closed by a NUL */
     size_t used;
 } file = {.fd = -1};
@@ -38,7 +42,8 @@ static void lock(int fd)
 /* Opens it for appending, with the first bytes in it. */
 static int open_begun(const char *path, bool fresh)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (fresh ? O_TRUNC : 0), 0666);
+    int fd = descriptor_own(
+        open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (fresh ? O_TRUNC : 0), 0666));
     if (fd < 0)
         return -1;
     struct stat s;
@@ -62,7 +67,30 @@ bool timeline_create(const char *path, bool fresh)
     return fd >= 0;
 }
 
-bool file_open_trace(const char *path) { return (file.fd = open_begun(path, false)) >= 0; }
+bool file_open_trace(const char *path)
+{
+    file.fd = open_begun(path, false);
+    if (file.fd < 0 || !descriptor_file(file.fd, &file.opened))
+        return false;
+    free(file.path);
+    char *full = realpath(path, NULL); /* the program may go to another directory */
+    file.path = full != NULL ? full : strdup(path);
+    return true;
+}
+
+/* The descriptor, which the program may have closed, and may have got again for a file of its own:
+ * then the trace is opened again. */
+static bool open_still(void)
+{
+    if (file.fd < 0)
+        return false;
+    if (!descriptor_is(file.fd, &file.opened)) {
+        file.fd = file.path != NULL ? open_begun(file.path, false) : -1;
+        if (file.fd >= 0 && !descriptor_file(file.fd, &file.opened))
+            file.fd = -1;
+    }
+    return file.fd >= 0;
+}
 
 void file_event(const char *text, size_t bytes)
 {
@@ -103,7 +131,7 @@ static size_t write_page(size_t at, off_t *end)
 
 void file_flush(void)
 {
-    if (file.fd >= 0 && file.used > 0) {
+    if (file.used > 0 && open_still()) {
         lock(file.fd);
         off_t end = lseek(file.fd, 0, SEEK_END);
         end = end < 0 ? 0 : end;
@@ -117,7 +145,7 @@ void file_flush(void)
 
 void file_forget(void)
 {
-    if (file.fd >= 0)
+    if (file.fd >= 0 && descriptor_is(file.fd, &file.opened))
         close(file.fd);
     file.fd = -1;
 }

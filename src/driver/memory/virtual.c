@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/descriptor.h"
 #include "driver/objects.h"
 #include "pool/pool.h"
 
@@ -199,7 +200,7 @@ WEIR_API CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocation
     if (p == NULL || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
         (p->prop.requestedHandleTypes & type) == 0)
         r = CUDA_ERROR_INVALID_VALUE;
-    else if ((fd = fcntl(p->file->fd, F_DUPFD_CLOEXEC, 0)) < 0)
+    else if ((fd = descriptor_copy(p->file->fd)) < 0)
         r = driver_error(CUDA_ERROR_OUT_OF_MEMORY,
                          "cuMemExportToShareableHandle: no descriptor is left");
     pthread_mutex_unlock(&lock);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "base/descriptor.h"
 #include "driver/objects.h"
 
 _Static_assert(sizeof(CUmemPoolPtrExportData) == sizeof(struct share_handle),
@@ -28,7 +29,7 @@ WEIR_API CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool h,
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "cuMemPoolExportToShareableHandle: the pool was not created with "
                             "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR");
-    int fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+    int fd = descriptor_copy(f->fd);
     if (fd < 0)
         return driver_error(CUDA_ERROR_OUT_OF_MEMORY,
                             "cuMemPoolExportToShareableHandle: no descriptor is left");

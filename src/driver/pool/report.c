@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/env.h"
 #include "driver/objects.h"
 #include "weir/pools.h"
@@ -233,7 +234,7 @@ void pool_report_begin(void)
     pthread_attr_t detached;
     sigset_t all, before;
     atexit(write_file);
-    listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    listener = descriptor_own(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (listener < 0 || bind(listener, (struct sockaddr *)&name, size) != 0 ||
         listen(listener, 4) != 0) {
         on_fork(); /* nobody can ask, then */

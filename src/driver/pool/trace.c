@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/env.h"
 #include "driver/objects.h"
 #include "pool/pool.h"
@@ -129,7 +130,7 @@ void pool_trace_begin(void)
     const char *path = env_get(ENV_POOLS_TRACE);
     if (path == NULL || *path == '\0')
         return;
-    trace.file = fopen(path, "we");
+    trace.file = descriptor_fopen(path, "we");
     if (trace.file == NULL) {
         fprintf(stderr, "weir: WEIR_POOLS_TRACE: %s: %s\n", path, strerror(errno));
         return;

@@ -1,0 +1,37 @@
+/* descriptor: file descriptors that the libraries keep for themselves.
+ *
+ * A program may have closed its standard streams (daemons do, and `program >&-`): the next
+ * descriptor that is opened would then be one of theirs, and what the program prints would go into
+ * it. And a program may close all descriptors that it does not know, and get their numbers for
+ * files of its own. */
+#ifndef WEIR_BASE_DESCRIPTOR_H
+#define WEIR_BASE_DESCRIPTOR_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* The same file under a number above those of the standard streams, closed on exec; `fd` itself
+ * where its number is such a one, else it is closed. -1 with errno: there is none, and `fd` is
+ * closed. A negative fd stays what it is. */
+int descriptor_own(int fd);
+
+/* A second descriptor of the same kind for that file. -1 with errno: there is none. */
+int descriptor_copy(int fd);
+
+/* fopen with such a descriptor. NULL with errno: it cannot be opened. */
+FILE *descriptor_fopen(const char *path, const char *mode);
+
+/* Which file a descriptor is of. */
+struct descriptor_file {
+    dev_t device;
+    ino_t inode;
+};
+
+/* False with errno: it is no descriptor. */
+bool descriptor_file(int fd, struct descriptor_file *out);
+
+/* Whether it is still that file's. */
+bool descriptor_is(int fd, const struct descriptor_file *file);
+
+#endif
