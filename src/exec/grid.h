@@ -186,24 +186,26 @@ struct grid_run {
     struct grid_env *env;
     struct grid_parking *parking;
     uint64_t gridid;
-    uint64_t total;                  /* blocks, or clusters of them */
-    uint32_t cluster_size;           /* blocks of a cluster: what is counted, parked, handed out */
-    uint64_t local_stride;           /* bytes per thread */
-    uint64_t resident_max;           /* parked blocks it may have before it takes no new ones */
-    uint32_t nthreads, nwarps;       /* per block */
-    uint32_t shared_bytes;           /* static + dynamic */
-    uint32_t workers;                /* threads that may share it */
-    void *workspace;                 /* cooperative launches: what envreg 1 and 2 point to */
-    uint32_t depth;                  /* launches by device code that led to it */
-    const struct cdp_child *origin;  /* who launched it, NULL: the host; */
-    uint32_t origin_index;           /* which of the launches that it is */
-    struct cdp_child *tail_next;     /* tail launches in order, once all else is done */
-    struct cdp_child *_Atomic tails; /* tail launches so far, the latest first */
-    void *_Atomic handles;           /* the device layer's: streams and events made by it */
-    struct found_list *_Atomic found;  /* what checks have found (found.h) */
+    uint64_t total;                   /* blocks, or clusters of them */
+    uint32_t cluster_size;            /* blocks of a cluster: what is counted, parked, handed out */
+    uint64_t local_stride;            /* bytes per thread */
+    uint64_t resident_max;            /* parked blocks it may have before it takes no new ones */
+    uint32_t nthreads, nwarps;        /* per block */
+    uint32_t shared_bytes;            /* static + dynamic */
+    uint32_t workers;                 /* threads that may share it */
+    void *workspace;                  /* cooperative launches: what envreg 1 and 2 point to */
+    uint32_t depth;                   /* launches by device code that led to it */
+    const struct cdp_child *origin;   /* who launched it, NULL: the host; */
+    uint32_t origin_index;            /* which of the launches that it is */
+    struct cdp_child *tail_next;      /* tail launches in order, once all else is done */
+    struct cdp_child *_Atomic tails;  /* tail launches so far, the latest first */
+    void *_Atomic handles;            /* the device layer's: streams and events made by it */
+    struct found_list *_Atomic found; /* what checks have found (found.h) */
+    /* Bytes that it has given back to the heap and not got again (touch.h). */
+    struct touch_freed *_Atomic freed;
     struct touch_set *_Atomic touched; /* which bytes it reads and writes (touch.h) */
     uint64_t order; /* grid_run_ordered: what stands for the run (base/schedule.h) */
-    struct hazard_run *_Atomic hazards; /* accesses that nothing orders (threads.h) */
+    struct hazard_run *_Atomic hazards;    /* accesses that nothing orders (threads.h) */
     _Alignas(64) _Atomic uint64_t next;    /* first block not handed out; may pass total */
     _Alignas(64) _Atomic uint64_t pending; /* blocks that have not ended + threads inside */
     _Atomic uint64_t parked;               /* blocks suspended now */

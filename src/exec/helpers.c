@@ -93,11 +93,19 @@ static struct heap *heap_of(struct grid_env *env)
     return h;
 }
 
+/* Whether it is kept what the run touches. */
+static bool touches_told(const struct grid_run *run)
+{
+    return WEIR_UNLIKELY(atomic_load_explicit(&run->touched, memory_order_relaxed) != NULL);
+}
+
 void *grid_heap_malloc(struct jit_block *j, uint64_t bytes)
 {
     struct grid_block *b = block_of(j);
     struct heap *h = heap_of(b->run->env);
     void *p = h != NULL ? heap_alloc(h, bytes) : NULL;
+    if (p != NULL && touches_told(b->run))
+        touch_allocated(b->run, (uint64_t)p, (uint64_t)p + heap_size(h, p));
     if (p != NULL && threads_compared(b))
         threads_allocated(b, (uint64_t)p, heap_size(h, p));
     return p;
@@ -126,6 +134,8 @@ static void weir_rt_free(struct jit_block *j, uint32_t mask, const uint64_t *arg
     EACH_LANE(lane, mask)
     {
         void *p = (void *)lane_arg(args, 0, (int)lane);
+        if (touches_told(b->run) && h != NULL && p != NULL)
+            touch_freed(b->run, (uint64_t)p, (uint64_t)p + heap_size(h, p));
         if (threads_compared(b) && h != NULL && p != NULL)
             threads_freed(b, lane, (uint64_t)p, heap_size(h, p), pc);
         if (p == NULL || (h != NULL && heap_free(h, p)))

@@ -92,6 +92,7 @@ static inline void run_begin(struct grid_run *run, struct grid_env *env,
     atomic_store_explicit(&run->tails, NULL, memory_order_relaxed);
     atomic_store_explicit(&run->handles, NULL, memory_order_relaxed);
     atomic_store_explicit(&run->touched, NULL, memory_order_relaxed);
+    atomic_store_explicit(&run->freed, NULL, memory_order_relaxed);
     atomic_store_explicit(&run->hazards, NULL, memory_order_relaxed);
     atomic_store_explicit(&run->found, NULL, memory_order_relaxed);
     atomic_store_explicit(&run->parked, 0, memory_order_relaxed);

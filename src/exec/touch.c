@@ -5,6 +5,7 @@
  * the same bytes again and again cheap, and neighbours one range at the end. */
 #include "exec/touch.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "exec/internal.h"
@@ -92,6 +93,13 @@ static inline void set_bits(uint64_t *words, uint32_t from, uint32_t to)
     for (uint32_t w = first + 1; w < last; w++)
         words[w] = ~(uint64_t)0;
     words[last] |= tail;
+}
+
+/* Forgets the bits of a page's bytes [from, to). */
+static void clear_bits(uint64_t *words, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++)
+        words[i / 64] &= ~((uint64_t)1 << i % 64);
 }
 
 static inline void touch_range(struct touch_set *s, enum touch how, uint64_t low, uint64_t high)
@@ -195,7 +203,75 @@ void weir_rt_touch(struct jit_block *j, uint32_t mask, const uint64_t *address, 
     touch_site(s, j, __builtin_return_address(0), how, lowest, highest);
 }
 
+/* ---- memory that the grid has given back ---- */
+
+/* It is left out at the end, whichever thread has touched it: the next to get it from the heap
+ * comes after. What the grid has allocated again counts. */
+struct touch_freed {
+    pthread_mutex_t lock;
+    struct touch_set set; /* bits of TOUCH_WRITE alone */
+};
+
+static struct touch_freed *freed_of(struct grid_run *run)
+{
+    struct touch_freed *f = atomic_load_explicit(&run->freed, memory_order_acquire);
+    if (f != NULL)
+        return f;
+    struct touch_freed *made = xcalloc(1, sizeof *made);
+    pthread_mutex_init(&made->lock, NULL);
+    if (atomic_compare_exchange_strong(&run->freed, &f, made))
+        return made;
+    pthread_mutex_destroy(&made->lock);
+    free(made);
+    return f;
+}
+
+void touch_freed(struct grid_run *run, uint64_t low, uint64_t high)
+{
+    struct touch_freed *f = freed_of(run);
+    pthread_mutex_lock(&f->lock);
+    touch_range(&f->set, TOUCH_WRITE, low, high);
+    pthread_mutex_unlock(&f->lock);
+}
+
+void touch_allocated(struct grid_run *run, uint64_t low, uint64_t high)
+{
+    struct touch_freed *f = atomic_load_explicit(&run->freed, memory_order_acquire);
+    if (f == NULL)
+        return;
+    pthread_mutex_lock(&f->lock);
+    while (low < high) {
+        uint64_t number = low >> PAGE_SHIFT, start = number << PAGE_SHIFT;
+        uint64_t end = start + (1 << PAGE_SHIFT), stop = high < end ? high : end;
+        clear_bits(page_of(&f->set, number)->bits[TOUCH_WRITE], (uint32_t)(low - start),
+                   (uint32_t)(stop - start));
+        low = stop;
+    }
+    pthread_mutex_unlock(&f->lock);
+}
+
 /* ---- at the end ---- */
+
+static void leave_out(struct touch_set *s, const struct touch_set *freed)
+{
+    for (uint32_t i = 0; i < freed->capacity; i++) {
+        const struct touch_page *f = freed->pages[i];
+        for (int how = 0; f != NULL && how < TOUCH_KINDS; how++)
+            for (int w = 0; w < PAGE_WORDS; w++)
+                page_of(s, f->number)->bits[how][w] &= ~f->bits[TOUCH_WRITE][w];
+    }
+}
+
+static void freed_forget(struct touch_freed *f)
+{
+    for (uint32_t i = 0; f != NULL && i < f->set.capacity; i++)
+        free(f->set.pages[i]);
+    if (f == NULL)
+        return;
+    free(f->set.pages);
+    pthread_mutex_destroy(&f->lock);
+    free(f);
+}
 
 static void page_ranges(const struct touch_page *p, enum touch how,
                         void (*range)(void *self, enum touch how, uint64_t low, uint64_t high),
@@ -253,12 +329,16 @@ void grid_touched(struct grid_run *run,
                   void (*site)(void *self, const struct touch_site *site), void *self)
 {
     struct touch_set *s = atomic_exchange(&run->touched, NULL);
+    struct touch_freed *freed = atomic_exchange(&run->freed, NULL);
     for (struct touch_set *next; s != NULL; s = next) {
         next = s->next;
         for (int i = 0; i < SITES; i++)
             if (s->sites[i].pc != NULL)
                 site(self, &s->sites[i]);
+        if (freed != NULL)
+            leave_out(s, &freed->set);
         set_tell(s, range, self);
         free(s);
     }
+    freed_forget(freed);
 }

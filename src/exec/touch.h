@@ -19,6 +19,10 @@ struct touch_site {
 /* The lanes of `mask` are about to touch bytes at address[lane]; what: see JIT_CHECK_WRITES. */
 void weir_rt_touch(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what);
 
+/* A grid whose accesses are told gives bytes of its heap back, ... and gets them. */
+void touch_freed(struct grid_run *run, uint64_t low, uint64_t high);
+void touch_allocated(struct grid_run *run, uint64_t low, uint64_t high);
+
 /* What a complete run has touched: calls range(self, how, low, high) for each range of bytes, not
  * in order and maybe more than once, and site(self, site) for each instruction. Forgets it. */
 void grid_touched(struct grid_run *run,

@@ -72,3 +72,24 @@ __global__ void freed(int *result, bool repaired)
         free(p); // @6 kernel write
 }
 CASE(freed_while_others_read) { freed<<<1, 64>>>(out, repaired); }
+
+/* Grids of two streams get the same memory, one thread frees what all have used. */
+__global__ void used(int *result)
+{
+    __shared__ int *p;
+    if (threadIdx.x == 0)
+        p = new int[64];
+    __syncthreads();
+    p[threadIdx.x] = (int)threadIdx.x;
+    __syncthreads();
+    int seen = p[63 - threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x == 63)
+        delete[] p;
+    result[threadIdx.x] = seen; // @7 kernel write
+}
+CASE(heap_of_two_streams)
+{
+    used<<<1, 64, 0, a>>>(d);
+    used<<<1, 64, 0, b>>>(repaired ? d + 64 : d);
+}
