@@ -62,8 +62,8 @@ int device_ordinal(const struct device *dev);
 /* The process is a fork of the one that opened the devices: nothing works here. Cheap. */
 static inline bool device_forked(void) { return WEIR_UNLIKELY(slow_path(SLOW_PATH_FORKED) != 0); }
 
-/* From now on, calls that enqueue work wait a moment for it, if it can run: what checks have to know
- * of it is then known when the call returns. Programs cannot tell, but by time. Before
+/* From now on, calls that enqueue work wait a moment for it, if it can run: what checks have to
+ * know of it is then known when the call returns. Programs cannot tell, but by time. Before
  * device_open. */
 void device_set_eager(void);
 
@@ -207,6 +207,9 @@ uint64_t device_stream_proven(struct device_stream *s);
 uint64_t device_stream_ordered(struct device_stream *s, struct device_stream *on);
 /* The stream's later work waits for that count of the other. */
 void device_stream_wait_count(struct device_stream *s, struct device_stream *on, uint64_t count);
+/* The stream's later work waits for all that the next command of the other, of any context, would
+ * come after: for a legacy stream, what is in its context's blocking streams, too. */
+void device_stream_wait_stream(struct device_stream *s, struct device_stream *on);
 /* The stream can be asked until it is released, also when its handle is gone. */
 struct device_stream *device_stream_keep(struct device_stream *s);
 void device_stream_release(struct device_stream *s);

@@ -507,6 +507,41 @@ void device_stream_wait_count(struct device_stream *s, struct device_stream *on,
     stream_enqueue(s, c);
 }
 
+/* The count of a stream that stands for all that its next command would come after. */
+static uint64_t present_count(struct device_stream *s)
+{
+    if (WEIR_LIKELY(!observed())) {
+        stream_settle(s);
+        return stream_enqueued(s);
+    }
+    struct command *c = stream_begin(s, COMMAND_NOTHING);
+    c->nothing.kind = OBSERVE_WAIT;
+    c->nothing.event = 0;
+    bool done;
+    return stream_enqueue_nothing(s, c, &done);
+}
+
+void device_stream_wait_stream(struct device_stream *s, struct device_stream *on)
+{
+    if (s == on || device_forked())
+        return;
+    struct vector_clock *after = order_snapshot(on, NULL);
+    uint64_t count = present_count(on);
+    if (stream_completed(on) < count || observed()) {
+        struct command *c = stream_begin(s, COMMAND_NOTHING);
+        c->nothing.kind = OBSERVE_WAIT;
+        c->nothing.event = 0;
+        command_depend(c, on, count);
+        bool done;
+        if (observed())
+            stream_enqueue_nothing(s, c, &done);
+        else
+            stream_enqueue(s, c);
+    }
+    order_wait(s, after);
+    vector_clock_unref(after);
+}
+
 struct device_stream *device_stream_keep(struct device_stream *s) { return stream_ref(s); }
 void device_stream_release(struct device_stream *s) { stream_unref(s); }
 const size_t device_stream_slot = offsetof(struct device_stream, slot);

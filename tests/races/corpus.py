@@ -56,12 +56,12 @@ def read_cases(source):
     return cases
 
 
-def check_of(source):
-    """A line `// CHECK: NAME` of the source says which check its cases are for."""
+def directive(source, name, default):
+    """A line `// NAME: VALUE` of the source: which CHECK its cases are for, how many DEVICES."""
     for line in open(source, encoding="utf-8"):
-        if line.startswith("// CHECK: "):
+        if line.startswith(f"// {name}: "):
             return line.split(": ", 1)[1].strip()
-    return "races=streams"
+    return default
 
 
 def side_is(side, mark):
@@ -94,7 +94,8 @@ def run(weir, program, name, variant, check):
 
 def main():
     weir, program, source = sys.argv[1:4]
-    check = check_of(source)
+    check = directive(source, "CHECK", "races=streams")
+    os.environ["WEIR_DEVICES"] = directive(source, "DEVICES", "1")
     failed, found, missed, false = 0, 0, 0, 0
     for case in read_cases(source):
         racy, wrong, said = run(weir, program, case.name, "racy", check)

@@ -85,6 +85,50 @@ static void observe_device_side(const void *p)
                           "to pageable memory");
 }
 
+/* The legacy stream of another device, if the memory is that one's; else NULL. */
+static struct device_stream *legacy_of_memory(CUcontext c, const void *p)
+{
+    int device;
+    struct mem_info info;
+    if ((mem_kind_of(p, &device) & MEM_ON_DEVICE) == 0 || device < 0 || device == c->memory)
+        return NULL;
+    CUdevice number = driver_device_number(device);
+    CUcontext other = mem_find(p, &info) ? driver_context_of(info.owner) : NULL;
+    if (other == NULL || other->memory != device) /* memory of pools has no owner */
+        other = number >= 0 ? driver_primary(number) : NULL;
+    if (other == NULL)
+        return NULL;
+    struct device_context *active = other->device;
+    return active != NULL ? device_stream_legacy(active) : NULL;
+}
+
+/* A copy in a legacy stream is ordered with each device whose memory it touches: it comes after
+ * what was issued to the device and before what will be (spec A8). */
+static enum device_error copy_between(CUcontext c, struct device_stream *s,
+                                      const struct device_copy *copy, enum device_copy_mode mode)
+{
+    struct device_stream *others[2] = {legacy_of_memory(c, copy->src),
+                                       legacy_of_memory(c, copy->dst)};
+    if (others[1] == others[0])
+        others[1] = NULL;
+    for (size_t i = 0; i < WEIR_COUNT(others); i++)
+        if (others[i] != NULL)
+            device_stream_wait_stream(s, others[i]);
+    enum device_error e = device_copy(s, copy, mode);
+    for (size_t i = 0; i < WEIR_COUNT(others); i++)
+        if (others[i] != NULL)
+            device_stream_wait_stream(others[i], s);
+    return e;
+}
+
+static CUresult enqueue(CUcontext c, struct device_stream *s, const struct device_copy *copy,
+                        enum device_copy_mode mode)
+{
+    bool alone = driver_device_count() < 2 || s != device_stream_legacy(c->device);
+    return driver_from_device(c, WEIR_LIKELY(alone) ? device_copy(s, copy, mode)
+                                                    : copy_between(c, s, copy, mode));
+}
+
 /* `src_host`, `dst_host`: the name of the call says that the side is the host's. */
 static CUresult linear_of_copy(WHERE, void *dst, bool dst_host, const void *src, bool src_host,
                                size_t bytes, bool peers)
@@ -120,7 +164,7 @@ static CUresult linear_of_copy(WHERE, void *dst, bool dst_host, const void *src,
                                .depth = 1,
                                .src_host = src_host,
                                .dst_host = dst_host};
-    return driver_from_device(c, device_copy(s, &copy, mode));
+    return enqueue(c, s, &copy, mode);
 }
 
 CUresult copy_linear(WHERE, void *dst, const void *src, size_t bytes)
@@ -374,7 +418,7 @@ static CUresult box(WHERE, const struct copy_side *src, const struct copy_side *
                             copy.dst);
     if (graph_memory_hidden(copy.src) || graph_memory_hidden(copy.dst))
         return refuse_hidden("copy");
-    return driver_from_device(c, device_copy(s, &copy, mode));
+    return enqueue(c, s, &copy, mode);
 }
 
 CUresult copy_box(WHERE, const struct copy_side *src, const struct copy_side *dst, size_t width,
