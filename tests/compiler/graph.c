@@ -4,6 +4,7 @@
 #include "compiler/analysis/graph.h"
 #include "check.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { NODES = 70, GRAPHS = 300 }; /* more nodes than a word has bits */
@@ -66,7 +67,7 @@ static void check_loops(const struct graph *g)
 {
     struct graph_loops l;
     int32_t bad = 0;
-    graph_find_loops(g, 0, NULL, NULL, &l);
+    graph_find_loops(g, 0, NULL, &l);
     for (int32_t v = 0; v < g->n; v++) {
         bool reached = v == 0 || reaches(g, 0, v, NULL, -1);
         bad += reached && (l.loop_of[v] >= 0) != reaches(g, v, v, NULL, -1);
@@ -75,6 +76,105 @@ static void check_loops(const struct graph *g)
     }
     CHECK_EQ_INT(bad, 0);
     graph_loops_free(&l);
+}
+
+/* The forest by its definition: the loop of head h is the component of h among the nodes that are
+ * not below it in reverse postorder; it is irreducible if it is entered at another node. */
+static void check_forest(const struct graph *g)
+{
+    struct graph_loops l;
+    int32_t order[NODES + 1], number[NODES + 1], bad = 0;
+    int32_t count = graph_reverse_postorder(g, 0, order, number);
+    graph_find_loops(g, 0, NULL, &l);
+    for (int32_t n = 0; n < count; n++) {
+        int32_t h = order[n], own = l.loop_of[h] >= 0 ? l.loop_of[h] : 0;
+        uint64_t above[2] = {0}, body[2] = {0};
+        for (int32_t i = n; i < count; i++)
+            bit_set(above, order[i]);
+        bool is_head = reaches(g, h, h, above, -1);
+        bad += is_head != (l.loop_of[h] >= 0 && l.loops[own].head == h);
+        if (!is_head)
+            continue;
+        for (int32_t v = 0; v < g->n; v++)
+            if (bit_get(above, v) && reaches(g, h, v, above, -1) && reaches(g, v, h, above, -1))
+                bit_set(body, v);
+        bool irreducible = false;
+        for (int32_t v = 0; v < g->n; v++) {
+            bad += bit_get(body, v) != graph_in_loop(&l, own, v);
+            for (int32_t s = g->succ_at[v]; s < g->succ_at[v + 1] && number[v] >= 0; s++)
+                irreducible |= !bit_get(body, v) && bit_get(body, g->succ[s]) && g->succ[s] != h;
+        }
+        bad += irreducible != l.loops[own].irreducible;
+    }
+    CHECK_EQ_INT(bad, 0);
+    graph_loops_free(&l);
+}
+
+/* The outermost loop entered, by going through all loops around the target. */
+static void check_entered(const struct graph *g)
+{
+    struct graph_loops l;
+    int32_t bad = 0;
+    graph_find_loops(g, 0, NULL, &l);
+    for (int32_t from = 0; from < g->n; from++)
+        for (int32_t to = 0; to < g->n; to++) {
+            int32_t entered = -1;
+            for (int32_t of = l.loop_of[to]; of >= 0; of = l.loops[of].parent) {
+                int32_t has = l.loop_of[from];
+                while (has >= 0 && has != of)
+                    has = l.loops[has].parent;
+                if (has < 0)
+                    entered = of;
+            }
+            bad += graph_loop_entered(&l, from, to) != entered;
+        }
+    CHECK_EQ_INT(bad, 0);
+    graph_loops_free(&l);
+}
+
+/* ---- steps ---- */
+
+/* Graphs of n nodes each of which leads to the next one and to another: any, one nearby, or node 0
+ * by turns with an earlier one, and the last to all. */
+enum shape { ANYWHERE, NEARBY, NESTED };
+
+static void make_tangle(struct graph *g, int32_t n, enum shape shape)
+{
+    graph_init(g, n);
+    for (int32_t v = 0; v < n; v++) {
+        int32_t to = shape == ANYWHERE ? rand() % n
+                     : shape == NEARBY ? v + rand() % 20 - 10
+                                       : n - 1 - v;
+        graph_edge(g, v, v + 1 < n ? v + 1 : v);
+        graph_edge(g, v, to < 0 ? 0 : to >= n ? n - 1 : to);
+    }
+    graph_close(g);
+}
+
+/* Loops are found in steps that grow with the size of the graph, though there are as many of them,
+ * in each other, as nodes. Counted, so that it does not depend on the machine. */
+static void test_steps(void)
+{
+    for (enum shape shape = ANYWHERE; shape <= NESTED; shape++) {
+        int64_t steps[2];
+        int32_t deepest = 0;
+        for (int twice = 0; twice < 2; twice++) {
+            struct graph g;
+            struct graph_loops l;
+            make_tangle(&g, twice ? 80000 : 40000, shape);
+            graph_find_loops(&g, 0, NULL, &l);
+            steps[twice] = l.steps;
+            for (int32_t i = 0; i < l.count; i++)
+                deepest = l.loops[i].depth > deepest ? l.loops[i].depth : deepest;
+            graph_loops_free(&l);
+            graph_free(&g);
+        }
+        printf("shape %d: depth %d, %lld and %lld steps\n", shape, deepest, (long long)steps[0],
+               (long long)steps[1]);
+        CHECK(steps[0] > 40000 && steps[1] < steps[0] * 5 / 2);
+        CHECK(steps[1] < 80000 * 40);
+        CHECK(shape == NEARBY || deepest > 1000);
+    }
 }
 
 static void test_graphs(void)
@@ -88,6 +188,8 @@ static void test_graphs(void)
         check_reach(&g);
         check_dominators(&g);
         check_loops(&g);
+        check_forest(&g);
+        check_entered(&g);
         graph_free(&g);
     }
 }
@@ -129,5 +231,6 @@ int main(void)
 {
     test_bits();
     test_graphs();
+    test_steps();
     return check_done();
 }

@@ -39,13 +39,13 @@
  * it is such a head, and the operation is then the last of the loop: it runs when no lane that can
  * still reach it is pending elsewhere.
  *
+ * Each of these choices takes a search of the loop, so that they would take the square of a
+ * kernel's size where loops are nested as deeply as it is large. They are made to a depth of
+ * MAX_DEPTH; loops further inside have their first entries for heads, and no latches.
+ *
  * All this makes lanes meet early, and often enough that few instructions need more. Which do, and
  * how they wait for lanes that come in a later iteration, is in gates.c. Its wait blocks are placed
  * by other rules: their edges lead backwards to blocks that are no heads.
- *
- * The order comes from a depth-first walk: reverse post-order of a graph in which every loop's head
- * leads to the loop's exits first, which puts them after all of the loop, and in which a loop that
- * is entered elsewhere is entered at its head, which leads on to that block.
  *
  * Loops that wait for memory that others write, or for a clock, get a poll on their back edges, so
  * that no kernel can hold a worker for ever (spec S8). */
@@ -57,6 +57,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* How deep in others a loop may be for what is done to make lanes meet in each iteration, which
+ * takes a search of the loop (compilers do not write such; jumps to anywhere make thousands). */
+enum { MAX_DEPTH = 64 };
 
 static bool is_barrier(const struct ptx_instr *i)
 {
@@ -217,29 +221,90 @@ static void make_graph(const struct jblock *blocks, int32_t n, struct graph *g)
     graph_close(g);
 }
 
+/* Does it show what a function saw that polls, or whether one is still at it? Results of calls are
+ * read from where the callee has left them (front/arguments.c). */
+static bool polls_by_call(const struct jkernel *k, const struct ptx_instr *i)
+{
+    if (i->op == PTX_OP_call)
+        return i->call->unfinished != 0;
+    return k->polls_by_calls && i->op == PTX_OP_ld && i->operands[jit_ndst(i)].var == &k->outgoing;
+}
+
+static bool is_polling(const struct jkernel *k, const struct jblock *b)
+{
+    for (int32_t n = 0; n < b->count; n++) {
+        const struct ptx_instr *i = &k->instrs[b->first + n];
+        if (jit_is_polling_load(i) || polls_by_call(k, i))
+            return true;
+    }
+    return false;
+}
+
+/* What each loop has: looked up once a block, and summed over the loops from the inside outwards.
+ * Parents come before their children. */
+static void describe_loops(struct cfg *c)
+{
+    const struct graph_loops *l = &c->loops;
+    struct cfg_loop *info = c->info = xcalloc((size_t)l->count + 1, sizeof *info);
+    int32_t *free_at = xcalloc((size_t)l->count + 1, sizeof *free_at), outermost = 0;
+    for (int32_t b = 0; b < c->n; b++)
+        if (l->loop_of[b] >= 0) {
+            struct cfg_loop *of = &info[l->loop_of[b]];
+            of->count++;
+            of->joint |= bit_get(c->joints, b);
+            of->polling = of->polling || is_polling(c->k, &c->blocks[b]);
+        }
+    for (int32_t i = l->count - 1; i >= 0; i--)
+        if (l->loops[i].parent >= 0) {
+            struct cfg_loop *around = &info[l->loops[i].parent];
+            around->count += info[i].count;
+            around->joint |= info[i].joint;
+            around->polling |= info[i].polling;
+        }
+    for (int32_t i = 0; i < l->count; i++) {
+        int32_t parent = l->loops[i].parent, *at = parent >= 0 ? &free_at[parent] : &outermost;
+        info[i].irreducible = l->loops[i].irreducible || (parent >= 0 && info[parent].irreducible);
+        info[i].first = free_at[i] = *at;
+        *at += info[i].count;
+    }
+    c->members = xmalloc(sizeof *c->members * ((size_t)c->n + 1));
+    for (int32_t b = 0; b < c->n; b++)
+        if (l->loop_of[b] >= 0)
+            c->members[free_at[l->loop_of[b]]++] = b;
+    free(free_at);
+}
+
 /* Finds the loops of the blocks as they are now. */
 static void find_loops(struct cfg *c)
 {
-    struct graph g;
-    make_graph(c->blocks, c->n, &g);
-    struct loop_heads heads = {.joints = xcalloc(bit_bytes(c->n), 1),
-                               .known = c->heads,
-                               .nknown = c->nheads,
-                               .by_joints = c->by_joints};
+    make_graph(c->blocks, c->n, &c->graph);
+    c->joints = xcalloc(bit_bytes(c->n), 1);
     for (int32_t b = 0; b < c->n; b++)
         if (jit_is_joint(c->k, &c->blocks[b]))
-            bit_set(heads.joints, b);
-    graph_find_loops(&g, 0, loop_heads_choose, &heads, &c->loops);
-    free(heads.joints);
-    graph_free(&g);
-    c->body = xcalloc((size_t)c->n, sizeof *c->body);
-    for (int32_t b = 0; b < c->n; b++)
-        for (int32_t l = c->loops.loop_of[b]; l >= 0; l = c->loops.loops[l].parent) {
-            uint64_t **body = &c->body[c->loops.loops[l].head];
-            if (*body == NULL)
-                *body = xcalloc(bit_bytes(c->n), 1);
-            bit_set(*body, b);
-        }
+            bit_set(c->joints, b);
+    struct loop_heads by = {
+        .joints = c->joints, .known = c->heads, .nknown = c->nheads, .by_joints = c->by_joints};
+    struct graph_heads heads = {
+        .choose = loop_heads_choose, .self = &by, .at = c->joints, .depth = MAX_DEPTH};
+    graph_find_loops(&c->graph, 0, &heads, &c->loops);
+    describe_loops(c);
+}
+
+/* The loop whose head a block is, -1: it is none. */
+static int32_t loop_headed_by(const struct cfg *c, int32_t b)
+{
+    int32_t loop = c->loops.loop_of[b];
+    return loop >= 0 && c->loops.loops[loop].head == b ? loop : -1;
+}
+
+/* The blocks of a loop as a set over those that the loops were found in, which the caller frees. */
+static uint64_t *loop_body(const struct cfg *c, int32_t loop)
+{
+    uint64_t *body = xcalloc(bit_bytes(c->graph.n), 1);
+    const struct cfg_loop *info = &c->info[loop];
+    for (int32_t i = info->first; i < info->first + info->count; i++)
+        bit_set(body, c->members[i]);
+    return body;
 }
 
 /* Keeps the heads that have been chosen, for when the loops are found again. */
@@ -253,12 +318,12 @@ static void keep_heads(struct cfg *c)
             c->heads[c->loops.loops[l].head] = c->loops.loops[l].depth;
 }
 
-/* `n`: how many blocks there were when they were found. */
-static void free_loops(struct cfg *c, int32_t n)
+static void free_loops(struct cfg *c)
 {
-    for (int32_t b = 0; b < n; b++)
-        free(c->body[b]);
-    free(c->body);
+    free(c->joints);
+    free(c->info);
+    free(c->members);
+    graph_free(&c->graph);
     graph_loops_free(&c->loops);
 }
 
@@ -283,21 +348,11 @@ static bool split_after_joint(struct cfg *c)
 {
     int32_t n = c->n;
     for (int32_t b = 0; b < n; b++) {
-        bool irreducible = false;
-        for (int32_t l = c->loops.loop_of[b]; l >= 0; l = c->loops.loops[l].parent)
-            irreducible |= c->loops.loops[l].irreducible;
-        if (irreducible && c->blocks[b].nsucc > 1 && jit_is_joint(c->k, &c->blocks[b]))
+        int32_t l = c->loops.loop_of[b];
+        if (l >= 0 && c->info[l].irreducible && c->blocks[b].nsucc > 1 && bit_get(c->joints, b))
             cfg_split(c, b, c->blocks[b].count);
     }
     return c->n > n;
-}
-
-static bool has_joint(const struct cfg *c, const uint64_t *body, int32_t nblocks)
-{
-    EACH_BIT (b, body, nblocks)
-        if (jit_is_joint(c->k, &c->blocks[b]))
-            return true;
-    return false;
 }
 
 /* Does one block end each round of the loop: do its edges alone lead back to the head, and lead
@@ -318,15 +373,25 @@ static bool has_latch(const struct cfg *c, int32_t loop, const uint64_t *body, i
     return c->loops.loop_of[latch] == loop;
 }
 
+/* Is it seen to that lanes meet in each iteration of the loop? */
+static bool meets_in_rounds(const struct cfg *c, int32_t loop)
+{
+    return c->info[loop].joint && c->loops.loops[loop].depth <= MAX_DEPTH;
+}
+
 /* Gives the loops in which lanes act together a block that all edges back to the head come from. */
 static bool insert_latches(struct cfg *c)
 {
     int32_t n = c->n;
     for (int32_t l = 0; l < c->loops.count; l++) {
         int32_t head = c->loops.loops[l].head;
-        const uint64_t *body = c->body[head];
-        if (!has_joint(c, body, n) || has_latch(c, l, body, n))
+        if (!meets_in_rounds(c, l))
             continue;
+        uint64_t *body = loop_body(c, l);
+        if (has_latch(c, l, body, n)) {
+            free(body);
+            continue;
+        }
         int32_t latch = cfg_add(
             c, (struct jblock){
                    .first = c->blocks[head].first, .term = TERM_JUMP, .cond = -1, .loop = -1});
@@ -335,44 +400,31 @@ static bool insert_latches(struct cfg *c)
             for (int s = 0; s < c->blocks[b].nsucc; s++)
                 if (c->blocks[b].succ[s] == head)
                     c->blocks[b].succ[s] = latch;
+        free(body);
     }
     return c->n > n;
 }
 
-static void find_loops_again(struct cfg *c, int32_t before)
+static void find_loops_again(struct cfg *c)
 {
-    free_loops(c, before);
+    free_loops(c);
     find_loops(c);
 }
 
 /* ---- loops that share a head ---- */
-
-/* The control flow as a graph, with the blocks that have joints. */
-static uint64_t *graph_of_blocks(const struct cfg *c, struct graph *g)
-{
-    uint64_t *joints = xcalloc((size_t)bit_words(c->n), 8);
-    graph_init(g, c->n);
-    for (int32_t b = 0; b < c->n; b++) {
-        for (int s = 0; s < c->blocks[b].nsucc; s++)
-            graph_edge(g, b, c->blocks[b].succ[s]);
-        if (jit_is_joint(c->k, &c->blocks[b]))
-            bit_set(joints, b);
-    }
-    graph_close(g);
-    return joints;
-}
 
 /* Gives the inner one of two loops that share a head a head of its own (shared_heads.c): what the
  * head does moves to a new block, to which the inner loop's edges lead. True: some were split. */
 static bool split_heads(struct cfg *c)
 {
     int32_t n = c->n, count = c->loops.count;
-    struct graph g;
-    uint64_t *joints = graph_of_blocks(c, &g), **inner = xcalloc((size_t)count + 1, sizeof *inner);
+    uint64_t **inner = xcalloc((size_t)count + 1, sizeof *inner);
     for (int32_t l = 0; l < count; l++) /* all are found before any is split */
-        if (has_joint(c, c->body[c->loops.loops[l].head], n))
-            inner[l] = graph_inner_sources(&g, c->body[c->loops.loops[l].head],
-                                           c->loops.loops[l].head, joints);
+        if (meets_in_rounds(c, l)) {
+            uint64_t *body = loop_body(c, l);
+            inner[l] = graph_inner_sources(&c->graph, body, c->loops.loops[l].head, c->joints);
+            free(body);
+        }
     for (int32_t l = 0; l < count; l++) {
         int32_t head = c->loops.loops[l].head;
         if (inner[l] == NULL)
@@ -390,21 +442,10 @@ static bool split_heads(struct cfg *c)
         free(inner[l]);
     }
     free(inner);
-    free(joints);
-    graph_free(&g);
     return c->n > n;
 }
 
 /* ---- polls ---- */
-
-/* Does it show what a function saw that polls, or whether one is still at it? Results of calls are
- * read from where the callee has left them (front/arguments.c). */
-static bool polls_by_call(const struct jkernel *k, const struct ptx_instr *i)
-{
-    if (i->op == PTX_OP_call)
-        return i->call->unfinished != 0;
-    return k->polls_by_calls && i->op == PTX_OP_ld && i->operands[jit_ndst(i)].var == &k->outgoing;
-}
 
 /* `nblocks`: blocks when the loops were found, which is what `body` is a set over.
  * Does leaving the loop depend on a polling load inside it? Taint flows through registers. */
@@ -446,12 +487,27 @@ static bool loop_polls(const struct cfg *c, const uint64_t *body, int32_t nblock
     return polls;
 }
 
-/* Puts a block that polls on every back edge of loop `h`. A function that is called cannot suspend:
+/* Does the loop wait? Of one that is very deep inside others it is taken for granted, if it can. */
+static bool loop_waits(const struct cfg *c, int32_t loop)
+{
+    if (!c->info[loop].polling || c->loops.loops[loop].depth > MAX_DEPTH)
+        return c->info[loop].polling;
+    uint64_t *body = loop_body(c, loop);
+    bool waits = loop_polls(c, body, c->graph.n);
+    free(body);
+    return waits;
+}
+
+/* Puts a block that polls on every back edge of a loop. A function that is called cannot suspend:
  * there the block stays a jump, after which the thread yields (weir_rt_spin). */
-static void insert_polls(struct cfg *c, int32_t h, const uint64_t *body, int32_t nblocks)
+static void insert_polls(struct cfg *c, int32_t loop)
 {
     struct jkernel *k = c->k;
-    EACH_BIT (b, body, nblocks) {
+    int32_t h = c->loops.loops[loop].head;
+    for (int32_t e = c->graph.pred_at[h]; e < c->graph.pred_at[h + 1]; e++) {
+        int32_t b = c->graph.pred[e];
+        if (!graph_in_loop(&c->loops, loop, b))
+            continue;
         for (int s = 0; s < c->blocks[b].nsucc; s++) {
             if (c->blocks[b].succ[s] != h)
                 continue;
@@ -589,59 +645,13 @@ static void split_joint(struct cfg *c)
 
 /* ---- the order ---- */
 
-/* Adds the edges by which the walk follows the edge from one block to another: as it is, or by the
- * heads of the loops that it enters. */
-static void add_walk(const struct cfg *c, struct graph *g, int32_t from, int32_t to)
-{
-    const struct graph_loops *l = &c->loops;
-    int32_t outer = graph_loop_entered(l, from, to);
-    while (outer >= 0 && l->loops[outer].head != to) {
-        graph_edge(g, from, l->loops[outer].head);
-        from = l->loops[outer].head;
-        outer = graph_loop_entered(l, from, to);
-    }
-    graph_edge(g, from, to);
-}
-
-/* Where the walk goes first on an edge: that block, or the head of the outermost loop entered. */
-static int32_t walk_target(const struct cfg *c, int32_t from, int32_t to)
-{
-    int32_t outer = graph_loop_entered(&c->loops, from, to);
-    return outer >= 0 ? c->loops.loops[outer].head : to;
-}
-
-/* The weak topological order: order[] gets the blocks that are reached, position[] where each block
- * is in it, -1: nowhere. */
-static int32_t find_order(const struct cfg *c, int32_t *order, int32_t *position)
-{
-    const struct graph_loops *l = &c->loops;
-    struct graph walk;
-    graph_init(&walk, c->n);
-    for (int32_t b = 0; b < c->n; b++)
-        for (int s = 0; s < c->blocks[b].nsucc; s++) {
-            int32_t to = c->blocks[b].succ[s];
-            for (int32_t of = l->loop_of[b]; of >= 0 && !graph_in_loop(l, of, to);
-                 of = l->loops[of].parent)
-                graph_edge(&walk, l->loops[of].head, walk_target(c, b, to));
-        }
-    /* Of the successors, the last one that the walk goes to comes first in the order. */
-    bool turned = (c->k->opt->order & JIT_ORDER_LANES) != 0;
-    for (int32_t b = 0; b < c->n; b++)
-        for (int s = 0, n = c->blocks[b].nsucc; s < n; s++)
-            add_walk(c, &walk, b, c->blocks[b].succ[turned ? n - 1 - s : s]);
-    graph_close(&walk);
-    int32_t count = graph_reverse_postorder(&walk, 0, order, position);
-    graph_free(&walk);
-    return count;
-}
-
 /* Renumbers the blocks into the order and drops unreachable ones. */
 static void cfg_place(struct cfg *c, bool gates)
 {
     struct jkernel *k = c->k;
     size_t most = 2 * (size_t)c->n + 1; /* each block may be a gate, and have a wait block */
     int32_t *order = xmalloc(sizeof *order * most), *position = xmalloc(sizeof *position * most);
-    k->nblocks = find_order(c, order, position);
+    k->nblocks = cfg_find_order(c, order, position);
     if (gates) {
         k->nblocks = gates_place(c, order, k->nblocks);
         for (int32_t n = 0; n < k->nblocks; n++)
@@ -710,35 +720,33 @@ bool pass_cfg(struct jkernel *k)
         return false;
     int32_t counter = k->barrier_loop != 0 ? start_counter(&c) : -1;
     find_loops(&c);
-    int32_t before = c.n;
     if (split_after_joint(&c))
-        find_loops_again(&c, before);
+        find_loops_again(&c);
     keep_heads(&c);
-    for (before = c.n; split_heads(&c); before = c.n) {
-        find_loops_again(&c, before);
+    while (split_heads(&c)) {
+        find_loops_again(&c);
         keep_heads(&c);
     }
     c.by_joints = true;
-    find_loops_again(&c, before);
-    if (split_after_joint(&c)) {
-        find_loops_again(&c, before);
-        before = c.n;
-    }
+    find_loops_again(&c);
+    if (split_after_joint(&c))
+        find_loops_again(&c);
     keep_heads(&c);
-    before = c.n;
     if (insert_latches(&c))
-        find_loops_again(&c, before);
-    before = c.n;
+        find_loops_again(&c);
+    int32_t before = c.n;
     for (int32_t h = 0; h < before; h++)
-        if (c.body[h] != NULL && loop_polls(&c, c.body[h], before))
-            insert_polls(&c, h, c.body[h], before);
+        if (loop_headed_by(&c, h) >= 0 && loop_waits(&c, loop_headed_by(&c, h)))
+            insert_polls(&c, loop_headed_by(&c, h));
     for (int32_t h = 0; h < before && k->barrier_loop != 0; h++)
-        if (c.body[h] != NULL && c.blocks[h].first == k->barrier_loop - 1) {
-            insert_barriers(&c, h, c.body[h], before, counter);
+        if (loop_headed_by(&c, h) >= 0 && c.blocks[h].first == k->barrier_loop - 1) {
+            uint64_t *body = loop_body(&c, loop_headed_by(&c, h));
+            insert_barriers(&c, h, body, before, counter);
+            free(body);
             break;
         }
     for (int32_t h = 0; h < before && k->yield_loop != 0; h++)
-        if (c.body[h] != NULL && c.blocks[h].first == k->yield_loop - 1) {
+        if (loop_headed_by(&c, h) >= 0 && c.blocks[h].first == k->yield_loop - 1) {
             insert_yield_point(&c, h);
             break;
         }
@@ -746,10 +754,9 @@ bool pass_cfg(struct jkernel *k)
         split_joint(&c);
     bool gates = gates_insert(&c);
     if (c.n != before)
-        find_loops_again(&c, before);
-    before = c.n;
+        find_loops_again(&c);
     cfg_place(&c, gates);
-    free_loops(&c, before);
+    free_loops(&c);
     free(c.heads);
     return true;
 }

@@ -291,9 +291,7 @@ bool gates_insert(struct cfg *c)
 static int32_t outermost_loop(const struct cfg *c, int32_t b)
 {
     int32_t loop = c->loops.loop_of[b];
-    while (loop >= 0 && c->loops.loops[loop].parent >= 0)
-        loop = c->loops.loops[loop].parent;
-    return loop;
+    return loop >= 0 ? graph_loop_around(&c->loops, loop, 1) : -1;
 }
 
 /* The loop at whose end a gate has its wait block, -1: at the end of the kernel. */

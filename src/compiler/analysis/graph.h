@@ -67,18 +67,31 @@ struct graph_loops {
     int32_t count;
     struct graph_loop {
         int32_t head, parent, depth; /* the loop around it, -1: none; 1 for the outermost */
+        int32_t jump; /* one further around it, for searches; the outermost: itself */
         bool irreducible;
     } *loops; /* parents come before their children */
     size_t cap;
     int32_t *loop_of; /* per node: the innermost loop, -1: none */
+    int64_t steps;    /* nodes and edges that were looked at to find them */
 };
 
-/* Chooses the head of an irreducible loop: `nodes` are all of its nodes, `entries` some of them, in
- * ascending order of the reverse postorder. NULL: the first entry. */
+/* Chooses the head of a loop: `nodes` are all of its nodes, `entries` those at which it is entered,
+ * in ascending order of the reverse postorder. */
 typedef int32_t graph_choose_head(void *self, const struct graph *g, const uint64_t *nodes,
                                   const int32_t *entries, int32_t nentries);
 
-void graph_find_loops(const struct graph *g, int32_t entry, graph_choose_head *choose, void *self,
+/* Which loops have their heads chosen: those that have nodes of the set `at`, down to a depth. All
+ * others, and loops in them, have their first entry. */
+struct graph_heads {
+    graph_choose_head *choose;
+    void *self;
+    const uint64_t *at;
+    int32_t depth;
+};
+
+/* `heads` NULL: first entries. It takes steps in the order of the edges, times the depth to which
+ * heads are chosen. */
+void graph_find_loops(const struct graph *g, int32_t entry, const struct graph_heads *heads,
                       struct graph_loops *out);
 void graph_loops_free(struct graph_loops *l);
 
@@ -88,14 +101,12 @@ void graph_loops_free(struct graph_loops *l);
 uint64_t *graph_inner_sources(const struct graph *g, const uint64_t *body, int32_t head,
                               const uint64_t *joints);
 
+/* The loop around a loop, or that itself, at a depth that is not larger than its own. Like the next
+ * two, logarithmic in the depth. */
+int32_t graph_loop_around(const struct graph_loops *l, int32_t loop, int32_t depth);
+
 /* Is the node in the loop? */
-static inline bool graph_in_loop(const struct graph_loops *l, int32_t loop, int32_t node)
-{
-    int32_t of = l->loop_of[node];
-    while (of >= 0 && l->loops[of].depth > l->loops[loop].depth)
-        of = l->loops[of].parent;
-    return of == loop;
-}
+bool graph_in_loop(const struct graph_loops *l, int32_t loop, int32_t node);
 
 /* The outermost loop that has node `to` but not node `from`, -1: there is none. */
 int32_t graph_loop_entered(const struct graph_loops *l, int32_t from, int32_t to);

@@ -21,50 +21,53 @@ static bool is_smaller_part(const uint64_t *part, const uint64_t *whole, int32_t
     return bit_count(part, n) < bit_count(whole, n);
 }
 
-/* The loop's edges, reversed. */
-static void reverse_loop(struct graph *reversed, const struct graph *g, const uint64_t *body)
-{
-    graph_init(reversed, g->n);
-    for (int32_t b = bit_next(body, g->n, 0); b >= 0; b = bit_next(body, g->n, b + 1))
-        for (int32_t e = g->pred_at[b]; e < g->pred_at[b + 1]; e++)
-            if (bit_get(body, g->pred[e]))
-                graph_edge(reversed, b, g->pred[e]);
-    graph_close(reversed);
-}
+/* How many edges back to a head are told apart: each takes a search of the loop. A head with more
+ * stays one. */
+enum { MAX_SOURCES = 256 };
 
-/* The joints from which a block is reached without passing the head. */
-static uint64_t *joints_before(const struct graph *reversed, int32_t from, int32_t head,
-                               const uint64_t *joints)
+/* The joints from which a block of the loop is reached without passing the head, `from` itself
+ * among them. `stack` has space for the loop's blocks. */
+static uint64_t *joints_before(const struct graph *g, const uint64_t *body, int32_t from,
+                               int32_t head, const uint64_t *joints, int32_t *stack)
 {
-    int32_t n = reversed->n;
-    uint64_t *set = xcalloc((size_t)bit_words(n), 8);
+    uint64_t *set = xcalloc((size_t)bit_words(g->n), 8);
+    int32_t depth = 0;
     if (from == head)
         return set;
-    graph_reach(reversed, from, (struct graph_limits){.without = head}, set);
     bit_set(set, from);
-    for (int32_t b = bit_next(set, n, 0); b >= 0; b = bit_next(set, n, b + 1))
-        if (!bit_get(joints, b))
-            bit_clear(set, b);
+    stack[depth++] = from;
+    while (depth > 0) {
+        int32_t b = stack[--depth];
+        for (int32_t e = g->pred_at[b]; e < g->pred_at[b + 1]; e++) {
+            int32_t p = g->pred[e];
+            if (p == head || bit_get(set, p) || !bit_get(body, p))
+                continue;
+            bit_set(set, p);
+            stack[depth++] = p;
+        }
+    }
+    for (int32_t w = 0; w < bit_words(g->n); w++)
+        set[w] &= joints[w];
     return set;
 }
 
 uint64_t *graph_inner_sources(const struct graph *g, const uint64_t *body, int32_t head,
                               const uint64_t *joints)
 {
-    int32_t count = 0, largest = 0, most = g->pred_at[head + 1] - g->pred_at[head];
-    int32_t *sources = xmalloc(sizeof *sources * (size_t)(most + 1));
-    for (int32_t e = g->pred_at[head]; e < g->pred_at[head + 1]; e++)
-        if (bit_get(body, g->pred[e]))
-            sources[count++] = g->pred[e];
-    if (count < 2) {
-        free(sources);
-        return NULL;
+    int32_t count = 0, largest = 0, sources[MAX_SOURCES];
+    for (int32_t e = g->pred_at[head]; e < g->pred_at[head + 1]; e++) {
+        if (!bit_get(body, g->pred[e]))
+            continue;
+        if (count == MAX_SOURCES)
+            return NULL;
+        sources[count++] = g->pred[e];
     }
-    struct graph reversed;
-    reverse_loop(&reversed, g, body);
-    uint64_t **before = xcalloc((size_t)count, sizeof *before), *inner = NULL;
+    if (count < 2)
+        return NULL;
+    int32_t *stack = xmalloc(sizeof *stack * (size_t)(bit_count(body, g->n) + 1));
+    uint64_t *before[MAX_SOURCES], *inner = NULL;
     for (int32_t i = 0; i < count; i++) {
-        before[i] = joints_before(&reversed, sources[i], head, joints);
+        before[i] = joints_before(g, body, sources[i], head, joints, stack);
         if (bit_count(before[i], g->n) > bit_count(before[largest], g->n))
             largest = i;
     }
@@ -77,8 +80,6 @@ uint64_t *graph_inner_sources(const struct graph *g, const uint64_t *body, int32
     }
     for (int32_t i = 0; i < count; i++)
         free(before[i]);
-    free(before);
-    free(sources);
-    graph_free(&reversed);
+    free(stack);
     return inner;
 }
