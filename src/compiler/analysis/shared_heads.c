@@ -21,7 +21,7 @@ static bool is_smaller_part(const uint64_t *part, const uint64_t *whole, int32_t
     return bit_count(part, n) < bit_count(whole, n);
 }
 
-/* How many edges back to a head are told apart: each takes a search of the loop. A head with more
+/* How many edges back to a head are compared: each takes a search of the loop. A head with more
  * stays one. */
 enum { MAX_SOURCES = 256 };
 
