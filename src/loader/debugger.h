@@ -1,14 +1,13 @@
-/* debugger: shows compiled kernels to gdb and to perf.
+/* debugger: shows compiled kernels to gdb.
  *
  * gdb has an interface for programs that make code: a list of ELF objects in the process's memory,
  * and a function that is called whenever the list changes, in which gdb has a breakpoint. An entry
  * here is a kernel's object with the addresses that its sections were loaded at; gdb reads symbols,
- * lines and variables from it. perf reads names from the file /tmp/perf-PID.map. */
+ * lines and variables from it. */
 #ifndef WEIR_LOADER_DEBUGGER_H
 #define WEIR_LOADER_DEBUGGER_H
 
 #include "loader/image.h"
-#include "loader/lines.h"
 
 struct debugger_entry;
 
@@ -17,9 +16,5 @@ struct debugger_entry;
 struct debugger_entry *debugger_add(const struct elf_object *o, const struct image *im);
 /* It is about to be unloaded; NULL is fine. */
 void debugger_remove(struct debugger_entry *e);
-
-/* Writes the kernel of that name into the map of perf, if ENV_PERF asks for it; lines may be NULL.
- */
-void perf_add(const char *name, const struct image *im, struct jit_lines *lines);
 
 #endif

@@ -288,7 +288,7 @@ static struct mapping *mapping_find_locked(struct compilation *c, const uint64_t
 }
 
 /* Adds a new mapping, unless another thread was faster: then that one is taken. */
-static struct mapping *mapping_add(struct compilation *c, struct mapping *fresh, const char *name)
+static struct mapping *mapping_add(struct compilation *c, struct mapping *fresh)
 {
     pthread_mutex_lock(&lock);
     struct mapping *m = mapping_find_locked(c, fresh->bound);
@@ -305,15 +305,14 @@ static struct mapping *mapping_add(struct compilation *c, struct mapping *fresh,
         return m;
     }
     m->shown = debugger_add(&c->object, &m->image);
-    perf_add(name, &m->image, m->code.lines);
     return m;
 }
 
-static struct mapping *mapping_get(struct compilation *c, const struct ptx_func *entry,
+static struct mapping *mapping_get(struct compilation *c, const struct ptx_module *module,
                                    const struct jit_resolver *resolver, struct diag *d)
 {
     uint64_t *bound = xcalloc(c->wants.count, sizeof *bound);
-    if (!bind_wants(&c->wants, &c->object, entry->module, resolver, bound, d)) {
+    if (!bind_wants(&c->wants, &c->object, module, resolver, bound, d)) {
         free(bound);
         return NULL;
     }
@@ -325,7 +324,7 @@ static struct mapping *mapping_get(struct compilation *c, const struct ptx_func 
         return m;
     }
     struct mapping *fresh = mapping_new(c, bound, d);
-    return fresh != NULL ? mapping_add(c, fresh, entry->name) : NULL;
+    return fresh != NULL ? mapping_add(c, fresh) : NULL;
 }
 
 /* ---- public ---- */
@@ -338,7 +337,7 @@ struct jit_code *jit_get(const struct ptx_func *entry, const struct jit_options 
         return NULL;
     if (c->compiled)
         launch_note(entry, options);
-    struct mapping *m = mapping_get(c, entry, resolver, d);
+    struct mapping *m = mapping_get(c, entry->module, resolver, d);
     compilation_release(c);
     if (m == NULL)
         diag_set(d, 0, 0, "kernel %s cannot be loaded", entry->name);

@@ -66,7 +66,7 @@ check_map() {
     WEIR_PERF=lines sh -c 'echo $$ >"$1"; exec "$2"' sh "$work/pid" "$program" >"$work/out" 2>&1
     map=/tmp/perf-$(cat "$work/pid").map
     cp "$map" "$work/map" 2>/dev/null
-    has "perf's map names kernel and line" "^[0-9a-f]+ [0-9a-f]+ _Z4workPiif \(debugged.cu:14\)$" "$work/map"
+    has "perf's map names kernel and line" "^[0-9a-f]+ [0-9a-f]+ work\(int\*, int, float\) \(debugged.cu:14\)$" "$work/map"
     rm -f "$map"
     WEIR_PERF=on sh -c 'echo $$ >"$1"; exec "$2"' sh "$work/pid" "$program" >"$work/out" 2>&1
     map=/tmp/perf-$(cat "$work/pid").map

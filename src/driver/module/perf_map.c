@@ -1,30 +1,59 @@
 /* perf_map: appends to the file of this process; see perf_map.h. */
 #include "driver/module/perf_map.h"
-#include "base/descriptor.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/env.h"
 #include "driver/error/symbols.h"
+#include "loader/lines.h"
 
-void perf_map_add(const char *name, const void *text, uint64_t bytes)
+/* Appends the stretches of code that have a line. False: none has. */
+static bool put_lines(struct strbuf *out, const char *name, struct jit_lines *lines)
 {
-    if (!env_lists(ENV_PERF, "on") || text == NULL)
-        return;
+    bool any = false;
+    size_t count = lines != NULL ? lines_count(lines) : 0;
+    for (size_t n = 0; n < count; n++) {
+        uint64_t begin, end;
+        const char *file;
+        int line;
+        if (!lines_stretch(lines, n, &begin, &end, &file, &line))
+            continue;
+        const char *slash = strrchr(file, '/');
+        sb_printf(out, "%llx %llx %s (%s:%d)\n", (unsigned long long)begin,
+                  (unsigned long long)(end - begin), name, slash != NULL ? slash + 1 : file, line);
+        any = true;
+    }
+    return any;
+}
+
+/* Nobody else's file, and in one write: other threads write, too. */
+static void append(const struct strbuf *text)
+{
     char *path = xprintf("/tmp/perf-%d.map", getpid());
-    char *line = xprintf("%llx %llx %s\n", (unsigned long long)(uintptr_t)text,
-                         (unsigned long long)bytes, symbol_demangle(name));
-    /* Nobody else's file, and whole lines: other threads write, too. */
     int file =
         descriptor_own(open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (file >= 0) {
-        ssize_t n = write(file, line, strlen(line));
+        ssize_t n = write(file, text->items, text->count);
         (void)n; /* names are a help only */
         close(file);
     }
     free(path);
-    free(line);
+}
+
+void perf_map_add(const char *name, const struct jit_code *code)
+{
+    bool lines = env_lists(ENV_PERF, "lines");
+    if ((!lines && !env_lists(ENV_PERF, "on")) || code->text == NULL)
+        return;
+    struct strbuf text = {0};
+    const char *plain = symbol_demangle(name);
+    if (!lines || !put_lines(&text, plain, code->lines))
+        sb_printf(&text, "%llx %llx %s\n", (unsigned long long)(uintptr_t)code->text,
+                  (unsigned long long)code->text_bytes, plain);
+    append(&text);
+    sb_free(&text);
 }

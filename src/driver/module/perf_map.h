@@ -3,9 +3,10 @@
 #ifndef WEIR_DRIVER_MODULE_PERF_MAP_H
 #define WEIR_DRIVER_MODULE_PERF_MAP_H
 
-#include <stdint.h>
+#include "loader/loader.h"
 
-/* A kernel's code is at `text`; written if WEIR_PERF=on. Any thread. */
-void perf_map_add(const char *name, const void *text, uint64_t bytes);
+/* Writes the kernel's code if WEIR_PERF=on; if WEIR_PERF=lines, the stretches of it that have a
+ * source line, each with that line, or the whole where none has. Any thread. */
+void perf_map_add(const char *name, const struct jit_code *code);
 
 #endif

@@ -95,7 +95,7 @@ static void variant_optimized(void *self, struct jit_code *code)
         jit_release(code); /* made by a compiler that is not the first one's: never seen */
         return;
     }
-    perf_map_add(v->kernel.name, code->text, code->text_bytes);
+    perf_map_add(v->kernel.name, code);
     v->kernel.optimized_bytes = code->text_bytes;
     atomic_store_explicit(&v->kernel.optimized_text, code->text, memory_order_release);
     atomic_store_explicit(&v->optimized, code, memory_order_release);
@@ -149,7 +149,7 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
                             : jit_plugin_path() == NULL ? CUDA_ERROR_JIT_COMPILER_NOT_FOUND
                                                         : CUDA_ERROR_INVALID_PTX,
                             "kernel %s: %s", f->func->name, d.text);
-    perf_map_add(f->func->name, code->text, code->text_bytes);
+    perf_map_add(f->func->name, code);
     struct variant *v = xcalloc(1, sizeof *v);
     memcpy(v->ntid, ntid, sizeof v->ntid);
     v->grid_small = opt.grid_small;
