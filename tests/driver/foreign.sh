@@ -6,6 +6,10 @@ program=$1
 quiet=$("$program" 2>&1 | grep -c 'carries NVIDIA')
 told=$(WEIR_LIBRARIES=on "$program" 2>&1 | grep -c 'driver_foreign carries NVIDIA')
 advice=$(WEIR_LIBRARIES=on "$program" 2>&1 | grep -c 'from source')
+# NVRTC asks for such tables as well, and works without
+cp "$program" libnvrtc_of_test && compiler=$(WEIR_LIBRARIES=on ./libnvrtc_of_test 2>&1 | grep -c 'from source')
+rm -f libnvrtc_of_test
+[ "$compiler" = 0 ] || { echo "failed: NVRTC is told of"; exit 1; }
 [ "$quiet$told$advice" = 011 ] || {
     echo "failed: $quiet lines without WEIR_LIBRARIES, $told and $advice with it, instead of 0, 1, 1"
     exit 1

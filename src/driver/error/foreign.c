@@ -32,11 +32,18 @@ static void tell(void)
           stderr);
 }
 
+/* NVIDIA's compiler carries the runtime, too, but does without a device. */
+static bool is_compiler(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strncmp(slash != NULL ? slash + 1 : path, "libnvrtc", 8) == 0;
+}
+
 /* Keeps the path of the library that `caller` is in, once. */
 static const char *remember(const void *caller)
 {
     Dl_info at;
-    if (dladdr(caller, &at) == 0 || at.dli_fname == NULL)
+    if (dladdr(caller, &at) == 0 || at.dli_fname == NULL || is_compiler(at.dli_fname))
         return NULL;
     const char *path = NULL;
     pthread_mutex_lock(&lock);
