@@ -7,7 +7,14 @@
  * void weir_rt_wgmma(struct jit_block *block, uint32_t kind, uint32_t columns, uint32_t adds,
  *                    uint64_t a, uint64_t b, uint8_t *const *registers);
  *     D = A B + (adds ? D : 0). registers: where the registers of D lie, then, for
- *     WGMMA_A_REGISTERS, the four of A; each is a vector of 32 words. */
+ *     WGMMA_A_REGISTERS, the four of A, then, for WGMMA_SPARSE, that of the metadata; each is a
+ *     vector of 32 words.
+ *
+ * Of a sparse A two of every four elements along k are present (of TF32 one of two), and A is half
+ * as wide as B is high. Four bits of metadata say which: two indices of two bits. Rows g and g + 8
+ * of the warp share the four lanes from 4 g on. Elements of 8 bits: lane h + 2 (q / 8) has the bits
+ * of row g + 8 h and group q, at 4 (q % 8). Others: lane 2 * selector + q / 4, at 16 h + 4 (q % 4).
+ */
 #ifndef WEIR_ABI_WGMMA_H
 #define WEIR_ABI_WGMMA_H
 
@@ -35,6 +42,8 @@ enum {
     WGMMA_A_ROWS = 1 << 14, /* A is M-major: its columns are contiguous */
     WGMMA_B_ROWS = 1 << 15, /* B is N-major */
     WGMMA_A_REGISTERS = 1 << 16,
+    WGMMA_SPARSE = 1 << 17,
+    WGMMA_SELECTOR = 1 << 18, /* 1: the other two lanes of four have the metadata */
 };
 
 enum { WGMMA_ROWS = 16, WGMMA_COLUMNS = 256, WGMMA_MAX_D = 128, WGMMA_MAX_A = 4 };

@@ -11,7 +11,7 @@
 #include "abi/wgmma.h"
 #include "exec/internal.h"
 
-enum { TILE = 8, MAX_K = 32, STRIDE = WGMMA_COLUMNS + TILE, PIECE = 16 };
+enum { TILE = 8, MAX_K = 32, MAX_SPARSE_K = 64, STRIDE = WGMMA_COLUMNS + TILE, PIECE = 16 };
 
 typedef float floats __attribute__((vector_size(64), aligned(4)));
 typedef int32_t ints __attribute__((vector_size(64), aligned(4)));
@@ -24,12 +24,14 @@ typedef _Float16 halves8 __attribute__((vector_size(16), aligned(1)));
 #define INLINE static inline __attribute__((always_inline))
 
 struct product {
-    uint32_t kind, k; /* words of 32 bits along k after widening */
-    uint32_t tiles;   /* of eight columns */
+    uint32_t kind;
+    uint32_t k, k_of_b; /* words of 32 bits along k after widening; a sparse A has half of B's */
+    uint32_t tiles;     /* of eight columns */
     bool adds;
     uint8_t *const *d;
     _Alignas(64) uint32_t a[WGMMA_ROWS * MAX_K]; /* by rows */
-    _Alignas(64) uint32_t b[MAX_K * STRIDE];     /* by k */
+    uint8_t from[WGMMA_ROWS * MAX_K];            /* sparse: the k of B that goes with a word of A */
+    uint32_t *b;                                 /* by k, STRIDE words each */
 };
 
 static enum wgmma_type type_a(uint32_t kind) { return kind >> WGMMA_A_TYPE & 15; }
@@ -210,10 +212,10 @@ INLINE void widen_b(struct product *p, const struct factor *f)
 {
     enum wgmma_type type = type_b(p->kind);
     uint32_t per = piece_words(type);
-    _Alignas(64) uint32_t rows[TILE * MAX_K];
+    _Alignas(64) uint32_t rows[TILE * MAX_SPARSE_K];
     for (uint32_t t = 0; t < p->tiles; t++) {
         if ((p->kind & WGMMA_B_ROWS) != 0) {
-            for (uint32_t k = 0; k < p->k; k++) {
+            for (uint32_t k = 0; k < p->k_of_b; k++) {
                 uint32_t *to = p->b + (size_t)k * STRIDE + (size_t)t * TILE;
                 widen(type, piece_across(f, t, k), rows);
                 for (uint32_t i = 0; i < TILE; i++)
@@ -222,14 +224,32 @@ INLINE void widen_b(struct product *p, const struct factor *f)
             continue;
         }
         for (uint32_t i = 0; i < TILE; i++)
-            for (uint32_t c = 0; c < 2; c++)
+            for (uint32_t c = 0; c < p->k_of_b / per; c++)
                 widen(type, piece_along_k(f, TILE * t + column(p->kind, i), c),
-                      rows + (size_t)i * p->k + (size_t)c * per);
-        for (uint32_t k = 0; k < p->k; k += 8)
-            transpose(rows + k, p->k, p->b + (size_t)k * STRIDE + (size_t)t * TILE, STRIDE);
+                      rows + (size_t)i * p->k_of_b + (size_t)c * per);
+        for (uint32_t k = 0; k < p->k_of_b; k += 8)
+            transpose(rows + k, p->k_of_b, p->b + (size_t)k * STRIDE + (size_t)t * TILE, STRIDE);
     }
-    for (uint32_t k = 0; k < p->k && p->tiles % 2 != 0; k++) /* two tiles are multiplied at once */
+    for (uint32_t k = 0; k < p->k_of_b && p->tiles % 2 != 0;
+         k++) /* two tiles are multiplied at once */
         memset(p->b + (size_t)k * STRIDE + (size_t)p->tiles * TILE, 0, TILE * sizeof(uint32_t));
+}
+
+/* The k of B for each word of a sparse A, from the metadata of 32 lanes (abi/wgmma.h). */
+static void find_k(struct product *p, const uint8_t *metadata)
+{
+    enum wgmma_type type = type_a(p->kind);
+    bool wide = type == WGMMA_F16 || type == WGMMA_BF16 || type == WGMMA_TF32;
+    uint32_t each = type == WGMMA_TF32 ? 1 : 2, other = (p->kind & WGMMA_SELECTOR) != 0 ? 2 : 0;
+    for (uint32_t r = 0; r < WGMMA_ROWS; r++)
+        for (uint32_t k = 0; k < p->k; k++) {
+            uint32_t q = k / each, h = r / 8, word;
+            uint32_t lane = wide ? other + q / 4 : h + q / 8 * 2;
+            uint32_t bit = wide ? 16 * h + q % 4 * 4 : q % 8 * 4;
+            memcpy(&word, metadata + (size_t)4 * (r % 8 * 4 + lane), sizeof word);
+            uint32_t index = word >> (bit + k % each * 2) & 3;
+            p->from[r * p->k + k] = (uint8_t)(2 * each * q + (each == 1 ? index >> 1 : index));
+        }
 }
 
 /* ---- the product ---- */
@@ -261,7 +281,7 @@ INLINE void store_d(const struct product *p, uint32_t tile, uint32_t r, const ui
 }
 
 /* Rows first .. first + 3 of two tiles; the second one may not exist. */
-INLINE void multiply_floats(const struct product *p, uint32_t tile, uint32_t first)
+INLINE void multiply_floats(const struct product *p, uint32_t tile, uint32_t first, bool sparse)
 {
     floats acc[4] = {0};
     bool two = tile + 1 < p->tiles;
@@ -273,11 +293,12 @@ INLINE void multiply_floats(const struct product *p, uint32_t tile, uint32_t fir
         memcpy(&acc[r], d, sizeof d);
     }
     const uint32_t *a = p->a + (size_t)first * p->k, *b = p->b + (size_t)tile * TILE;
+    const uint8_t *from = p->from + (size_t)first * p->k;
     for (uint32_t k = 0; k < p->k; k++) {
-        floats row;
-        memcpy(&row, b + (size_t)k * STRIDE, sizeof row);
         for (uint32_t r = 0; r < 4; r++) {
+            floats row;
             float x;
+            memcpy(&row, b + (size_t)(sparse ? from[r * p->k + k] : k) * STRIDE, sizeof row);
             memcpy(&x, &a[r * p->k + k], 4);
             floats all = {x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
             acc[r] = __builtin_elementwise_fma(all, row, acc[r]);
@@ -311,16 +332,17 @@ INLINE int32_t finish(const struct product *p, int32_t d, int32_t sum)
     return (int32_t)((uint32_t)d + (uint32_t)sum);
 }
 
-INLINE void multiply_ints(const struct product *p, uint32_t tile, uint32_t first)
+INLINE void multiply_ints(const struct product *p, uint32_t tile, uint32_t first, bool sparse)
 {
     words acc[4] = {0};
     const uint32_t *a = p->a + (size_t)first * p->k, *b = p->b + (size_t)tile * TILE;
+    const uint8_t *from = p->from + (size_t)first * p->k;
     bool bits = type_a(p->kind) == WGMMA_B1;
     for (uint32_t k = 0; k < p->k; k++) {
-        words row;
-        memcpy(&row, b + (size_t)k * STRIDE, sizeof row);
         for (uint32_t r = 0; r < 4; r++) {
+            words row;
             uint32_t x = a[r * p->k + k];
+            memcpy(&row, b + (size_t)(sparse ? from[r * p->k + k] : k) * STRIDE, sizeof row);
             words both = row & x;
             if (bits)
                 add_bits(&acc[r], &both);
@@ -339,17 +361,25 @@ INLINE void multiply_ints(const struct product *p, uint32_t tile, uint32_t first
         }
 }
 
+INLINE void multiply(const struct product *p, bool sparse)
+{
+    for (uint32_t tile = 0; tile < p->tiles; tile += 2)
+        for (uint32_t first = 0; first < WGMMA_ROWS; first += 4)
+            if (type_d(p->kind) == WGMMA_TO_S32)
+                multiply_ints(p, tile, first, sparse);
+            else
+                multiply_floats(p, tile, first, sparse);
+}
+
 INLINE void make_product(struct product *p, const struct factor *a, const struct factor *b,
                          uint32_t warp, uint8_t *const *a_registers)
 {
     widen_a(p, a, warp, a_registers);
     widen_b(p, b);
-    for (uint32_t tile = 0; tile < p->tiles; tile += 2)
-        for (uint32_t first = 0; first < WGMMA_ROWS; first += 4)
-            if (type_d(p->kind) == WGMMA_TO_S32)
-                multiply_ints(p, tile, first);
-            else
-                multiply_floats(p, tile, first);
+    if ((p->kind & WGMMA_SPARSE) != 0)
+        multiply(p, true);
+    else
+        multiply(p, false);
 }
 
 /* The same for generations of CPUs. */
@@ -365,26 +395,56 @@ PRODUCT_FOR(product_avx2, __attribute__((target("avx2,fma,f16c"))))
 PRODUCT_FOR(product_avx512, __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma,f16c"))))
 #endif
 
-void weir_rt_wgmma(struct jit_block *j, uint32_t kind, uint32_t columns, uint32_t adds, uint64_t a,
-                   uint64_t b, uint8_t *const *registers)
+static void choose_product(struct product *p, const struct jit_block *j, uint64_t a, uint64_t b,
+                           uint8_t *const *a_registers)
 {
-    uint32_t tiles = columns / TILE;
-    uint32_t d = tiles * (type_d(kind) == WGMMA_TO_F16 ? 2 : 4);
-    struct product p; /* the buffers need not be cleared */
-    p.kind = kind;
-    p.k = 2 * piece_words(type_a(kind));
-    p.tiles = tiles;
-    p.adds = adds != 0;
-    p.d = registers;
     const struct factor fa = factor_of(j, a), fb = factor_of(j, b);
-    uint8_t *const *from = (kind & WGMMA_A_REGISTERS) != 0 ? registers + d : NULL;
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        product_avx512(&p, &fa, &fb, j->warp % 4, from);
+        product_avx512(p, &fa, &fb, j->warp % 4, a_registers);
     else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        product_avx2(&p, &fa, &fb, j->warp % 4, from);
+        product_avx2(p, &fa, &fb, j->warp % 4, a_registers);
     else
 #endif
-        product_plain(&p, &fa, &fb, j->warp % 4, from);
+        product_plain(p, &fa, &fb, j->warp % 4, a_registers);
+}
+
+/* B has twice as many rows where A is sparse: its memory is of the function that knows. */
+static __attribute__((noinline)) void sparse_product(struct product *p, const struct jit_block *j,
+                                                     uint64_t a, uint64_t b,
+                                                     uint8_t *const *registers)
+{
+    _Alignas(64) uint32_t memory[MAX_SPARSE_K * STRIDE];
+    bool in_registers = (p->kind & WGMMA_A_REGISTERS) != 0;
+    p->b = memory;
+    p->k_of_b = 2 * p->k;
+    find_k(p, registers[in_registers ? WGMMA_MAX_A : 0]);
+    choose_product(p, j, a, b, in_registers ? registers : NULL);
+}
+
+static __attribute__((noinline)) void dense_product(struct product *p, const struct jit_block *j,
+                                                    uint64_t a, uint64_t b,
+                                                    uint8_t *const *registers)
+{
+    _Alignas(64) uint32_t memory[MAX_K * STRIDE];
+    p->b = memory;
+    p->k_of_b = p->k;
+    choose_product(p, j, a, b, (p->kind & WGMMA_A_REGISTERS) != 0 ? registers : NULL);
+}
+
+void weir_rt_wgmma(struct jit_block *j, uint32_t kind, uint32_t columns, uint32_t adds, uint64_t a,
+                   uint64_t b, uint8_t *const *registers)
+{
+    struct product p; /* the buffers need not be cleared */
+    p.kind = kind;
+    p.k = 2 * piece_words(type_a(kind));
+    p.tiles = columns / TILE;
+    p.adds = adds != 0;
+    p.d = registers;
+    registers += p.tiles * (type_d(kind) == WGMMA_TO_F16 ? 2 : 4);
+    if ((kind & WGMMA_SPARSE) != 0)
+        sparse_product(&p, j, a, b, registers);
+    else
+        dense_product(&p, j, a, b, registers);
 }

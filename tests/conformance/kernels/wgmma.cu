@@ -1,8 +1,9 @@
 // FLAGS: -arch=sm_90a
 // SANITIZERS: products of warp groups (src/exec/wgmma.c)
 /* K2: wgmma.mma_async: types, widths, factors in shared memory (every swizzle, along k and across
- * it, dense and with gaps) and in registers, scales and signs. The numbers are small integers, so
- * that no order of a sum rounds. Kernels are made as PTX here and loaded by the driver. */
+ * it, dense and with gaps) and in registers, scales and signs; and with a sparse A. The numbers are
+ * small integers, so that no order of a sum rounds. Kernels are made as PTX here and loaded by the
+ * driver. */
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -38,7 +39,11 @@ struct product {
     bool registers;
     int scale_d, scale_a, scale_b;
     bool saturates;
+    bool sparse = false;
+    int selector = 0;
 };
+
+static int k_of(const product &p) { return types[p.a].k * (p.sparse ? 2 : 1); }
 
 /* ---- numbers ---- */
 
@@ -155,12 +160,14 @@ static std::string kernel(const product &p)
     for (int n = 0; n < 4; n++)
         s += line("ld.global.b32 %%x%d, [%%q3+%d];", n, 512 * (nd + n));
     s += "wgmma.fence.sync.aligned;\n";
-    s += line("wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s%s", p.n, types[p.a].k,
-              result_names[p.d], types[p.a].name, types[p.b].name,
+    s += line("ld.global.b32 %%t9, [%%q3+%d];", 512 * (nd + 4));
+    s += line("wgmma.mma_async%s.sync.aligned.m64n%dk%d.%s.%s.%s%s", p.sparse ? ".sp" : "", p.n,
+              k_of(p), result_names[p.d], types[p.a].name, types[p.b].name,
               p.a == B1     ? ".and.popc"
               : p.saturates ? ".satfinite"
                             : "");
-    s += registers(d, 0, nd) + ", " + (p.registers ? registers("x", 0, 4) : "%q1") + ", %q2, %p1";
+    s += registers(d, 0, nd) + ", " + (p.registers ? registers("x", 0, 4) : "%q1") + ", %q2, " +
+         (p.sparse ? "%t9, " + std::to_string(p.selector) + ", " : "") + "%p1";
     if (p.d != S32)
         s += ", " + std::to_string(p.scale_a) + ", " + std::to_string(p.scale_b);
     if (p.a == F16 || p.a == BF16)
@@ -185,6 +192,34 @@ static void put(std::vector<unsigned char> &memory, size_t at, int bits, int k, 
     memcpy(&memory[at], &v, (size_t)bits / 8);
 }
 
+/* Chooses the elements of a sparse A that are present: two of every four along k, of TF32 one of
+ * two. `a` keeps those where they are and `packed` has them alone; the others are zero. regs:
+ * metadata of 128 threads, of which those that the selector does not name have noise. */
+static void make_sparse(const product &p, std::vector<int> &a, std::vector<int> &packed,
+                        uint32_t *regs)
+{
+    const int k = k_of(p), each = p.a == TF32 ? 1 : 2, bits = types[p.a].bits;
+    packed.assign((size_t)64 * k / 2, 0);
+    for (int t = 0; t < 128; t++)
+        regs[t] = bits == 8 || t % 4 / 2 == p.selector ? 0 : (uint32_t)random_below(1 << 24) * 255u;
+    for (int row = 0; row < 64; row++)
+        for (int q = 0; q < k / (2 * each); q++) {
+            int first = random_below(each == 1 ? 2 : 3);
+            int second = first + 1 + random_below(3 - first);
+            uint32_t nibble = each == 1 ? (first ? 14u : 4u) : (uint32_t)(first | second << 2);
+            for (int i = 0; i < 2 * each; i++) {
+                int &v = a[(size_t)row * k + q * 2 * each + i];
+                if (i == first || (each == 2 && i == second))
+                    packed[(size_t)row * k / 2 + q * each + (i != first)] = v;
+                else
+                    v = 0;
+            }
+            int h = row % 16 / 8, lane = bits == 8 ? h + q / 8 * 2 : 2 * p.selector + q / 4;
+            int at = bits == 8 ? q % 8 * 4 : 16 * h + q % 4 * 4;
+            regs[row / 16 * 32 + row % 8 * 4 + lane] |= nibble << at;
+        }
+}
+
 /* Loads each text once: layouts differ in what a kernel is told, not in its text. */
 static std::map<std::string, CUmodule> modules;
 
@@ -202,7 +237,7 @@ static CUmodule load(const std::string &ptx)
 
 static void check(const product &p)
 {
-    const int k = types[p.a].k, nd = registers_of_d(p), per_thread = nd + 4;
+    const int k = k_of(p), ka = types[p.a].k, nd = registers_of_d(p), per_thread = nd + 5;
     const uint32_t base_b = 65536, bytes = 131072 + 16384;
     std::vector<int> a((size_t)64 * k), b((size_t)k * p.n);
     std::vector<unsigned char> memory(bytes);
@@ -211,12 +246,17 @@ static void check(const product &p)
         v = random_element(p.a);
     for (int &v : b)
         v = random_element(p.b);
+    std::vector<int> packed = a;
+    if (p.sparse)
+        make_sparse(p, a, packed, &regs[(size_t)128 * (nd + 4)]);
     layout lb = p.lb;
     lb.start += base_b;
     for (int r = 0; r < 64; r++)
-        for (int n = 0; n < k; n++)
+        for (int n = 0; n < ka; n++) {
+            int v = packed[(size_t)r * ka + n];
             put(memory, place(p.la, types[p.a].bits, r, n), types[p.a].bits, n,
-                p.a == B1 ? (uint32_t)a[(size_t)r * k + n] : encode(p.a, a[(size_t)r * k + n]));
+                p.a == B1 ? (uint32_t)v : encode(p.a, v));
+        }
     for (int c = 0; c < p.n; c++)
         for (int n = 0; n < k; n++)
             put(memory, place(lb, types[p.b].bits, c, n), types[p.b].bits, n,
@@ -250,7 +290,8 @@ static void check(const product &p)
             int row = t / 32 * 16 + t % 32 / 4 + n % 2 * 8;
             size_t bit = (size_t)(t % 4) * 32 + (size_t)(n / 2) * 128;
             for (int e = 0; e < 32 / types[p.a].bits; e++) {
-                int at = (int)(bit / (size_t)types[p.a].bits) + e, v = a[(size_t)row * k + at];
+                int at = (int)(bit / (size_t)types[p.a].bits) + e,
+                    v = packed[(size_t)row * ka + at];
                 regs[(size_t)(nd + n) * 128 + (size_t)t] |=
                     (p.a == B1 ? (uint32_t)v : encode(p.a, v)) << e * types[p.a].bits;
             }
@@ -299,9 +340,10 @@ static void check(const product &p)
             }
     CHECK_EQ_INT(wrong, 0);
     if (wrong != 0)
-        printf("m64n%dk%d %s %s %s, A %s width %d%s, B width %d%s\n", p.n, k, result_names[p.d],
-               types[p.a].name, types[p.b].name, p.registers ? "in registers," : "", p.la.width,
-               p.la.across ? " across" : "", p.lb.width, p.lb.across ? " across" : "");
+        printf("m64n%dk%d%s %s %s %s, A %s width %d%s, B width %d%s\n", p.n, k,
+               p.sparse ? " sparse" : "", result_names[p.d], types[p.a].name, types[p.b].name,
+               p.registers ? "in registers," : "", p.la.width, p.la.across ? " across" : "",
+               p.lb.width, p.lb.across ? " across" : "");
     cuMemFree(image);
     cuMemFree(device_regs);
 }
@@ -312,13 +354,13 @@ static layout along(int width, uint32_t start = 0)
                       : layout{width, false, 16, (uint32_t)width * 128, start};
 }
 
-/* Of `extent` rows or columns of 16-bit elements. */
-static layout across(int width, int extent)
+/* Of `extent` rows or columns of 16-bit elements, 8 * atoms along k. */
+static layout across(int width, int extent, int atoms = 2)
 {
     if (width == 1)
         return {1, true, (uint32_t)extent / 8 * 128 + 128, 128, 0};
     uint32_t atom = (uint32_t)width * 128; /* eight of k */
-    return {width, true, 2 * atom, atom, 0};
+    return {width, true, (uint32_t)atoms * atom, atom, 0};
 }
 
 static void test_types()
@@ -381,6 +423,39 @@ static void test_scales()
                 check({F16, F16, d ? HALF : F32, 8, along(8), along(8), d == 0, d, sa, sb, false});
 }
 
+static void test_sparse()
+{
+    static const struct {
+        type a, b;
+        result d;
+    } kinds[] = {{F16, F16, F32},   {F16, F16, HALF},   {BF16, BF16, F32}, {TF32, TF32, F32},
+                 {E4M3, E5M2, F32}, {E5M2, E4M3, HALF}, {S8, U8, S32},     {U8, S8, S32}};
+    for (const auto &k : kinds)
+        for (int registers = 0; registers < 2; registers++)
+            for (int selector = 0; selector < (types[k.a].bits == 8 ? 1 : 2); selector++) {
+                /* a row of B is 64 bytes or more */
+                product p = {k.a,
+                             k.b,
+                             k.d,
+                             selector ? 24 : 16,
+                             along(2),
+                             along(selector ? 4 : 8),
+                             registers != 0,
+                             selector,
+                             1,
+                             1,
+                             false,
+                             true,
+                             selector};
+                check(p);
+                p.lb = {1, false, 128, 512, 0};
+                check(p);
+            }
+    check({S8, S8, S32, 64, along(8), along(8), false, 1, 1, 1, true, true, 0});
+    check({F16, F16, F32, 256, across(8, 64), across(8, 256, 4), false, 1, -1, 1, false, true, 1});
+    check({BF16, BF16, F32, 128, along(8, 64), across(4, 128, 4), false, 1, 1, -1, false, true, 0});
+}
+
 int main()
 {
     CHECK_EQ_INT(cudaFree(nullptr), cudaSuccess); /* makes the context */
@@ -388,6 +463,7 @@ int main()
     test_scales();
     test_layouts();
     test_widths();
+    test_sparse();
     for (auto &m : modules)
         cuModuleUnload(m.second);
     return check_done();

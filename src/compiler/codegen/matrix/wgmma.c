@@ -14,6 +14,8 @@ struct group_product {
     unsigned columns, k, nd;
     unsigned a, b, d; /* element types */
     bool registers;   /* A is in registers */
+    bool sparse;
+    const struct ptx_operand *metadata, *selector; /* of a sparse product */
     const struct ptx_operand *adds, *c;
     uint32_t kind;
 };
@@ -42,14 +44,16 @@ static int64_t constant_operand(const struct ptx_instr *i, int n)
     return n < i->noperands && i->operands[n].kind == PTX_OPR_IMM ? (int64_t)i->operands[n].imm : 0;
 }
 
-/* Operands: d, a, b, whether D is added, scales of A and B, transpositions of A (where it is in
- * shared memory) and of B; and D once more, as it is read, in what lowering leaves. */
+/* Operands: d, a, b, metadata and selector (of sparse products), whether D is added, scales of A
+ * and B, transpositions of A (where it is in shared memory) and of B; and D once more, as it is
+ * read, in what lowering leaves. */
 static bool describe(const struct ptx_instr *i, bool lowered, struct group_product *p)
 {
     struct mma shape;
-    int operands = i->noperands - lowered, next = 6;
-    *p = (struct group_product){0};
-    if (!mma_shape(i, &shape) || i->ntypes != 3 || operands < 4)
+    bool sparse = ptx_has(i, PTX_M_sp);
+    int at = sparse ? 5 : 3, next = at + 3, operands = i->noperands - lowered;
+    *p = (struct group_product){.sparse = sparse};
+    if (!mma_shape(i, &shape) || i->ntypes != 3 || operands <= at)
         return false;
     p->columns = shape.n;
     p->k = shape.k;
@@ -57,11 +61,16 @@ static bool describe(const struct ptx_instr *i, bool lowered, struct group_produ
     p->a = i->types[1];
     p->b = i->types[2];
     p->registers = i->operands[1].kind == PTX_OPR_VEC;
-    p->adds = &i->operands[3];
+    p->adds = &i->operands[at];
+    if (sparse) {
+        p->metadata = &i->operands[3];
+        p->selector = &i->operands[4];
+    }
     p->c = &i->operands[i->noperands - 1];
     p->nd = p->columns / (p->d == PTX_F16 ? 4 : 2);
     int a = factor(p->a), b = factor(p->b);
-    if (a < 0 || b < 0 || factors[a].k != p->k || factors[b].k != p->k || shape.m != 64)
+    unsigned k = sparse ? p->k / 2 : p->k;
+    if (a < 0 || b < 0 || factors[a].k != k || factors[b].k != k || shape.m != 64)
         return false;
     uint32_t result = p->d == PTX_F32   ? WGMMA_TO_F32
                       : p->d == PTX_F16 ? WGMMA_TO_F16
@@ -70,9 +79,12 @@ static bool describe(const struct ptx_instr *i, bool lowered, struct group_produ
               (uint32_t)factors[b].code << WGMMA_B_TYPE | result << WGMMA_D_TYPE;
     if (p->registers)
         p->kind |= WGMMA_A_REGISTERS;
+    if (sparse)
+        p->kind |= WGMMA_SPARSE | (p->selector->imm == 1 ? WGMMA_SELECTOR : 0);
     if (ptx_has(i, PTX_M_satfinite))
         p->kind |= WGMMA_SATURATES;
-    if (operands > 5 && (constant_operand(i, 4) == -1) != (constant_operand(i, 5) == -1))
+    if (operands > at + 2 &&
+        (constant_operand(i, at + 1) == -1) != (constant_operand(i, at + 2) == -1))
         p->kind |= WGMMA_NEGATES;
     if (operands > next && !p->registers && constant_operand(i, next++) == 1)
         p->kind |= WGMMA_A_ROWS;
@@ -101,13 +113,16 @@ bool wgmma_supported(const struct ptx_instr *i, struct diag *d)
     struct group_product p;
     if (!is_product(i))
         return true;
-    if (ptx_has(i, PTX_M_sp))
-        return diag_set(d, i->line, i->column, "wgmma.mma_async.sp is not supported");
     if (!describe(i, false, &p) || !types_fit(&p) || p.columns == 0 || p.columns % 8 != 0 ||
         p.columns > WGMMA_COLUMNS || mma_items(&i->operands[0]) != p.nd ||
         (p.registers && mma_items(&i->operands[1]) != WGMMA_MAX_A))
         return diag_set(d, i->line, i->column,
                         "wgmma.mma_async of this shape and these types is not supported");
+    bool eight_bits = p.a != PTX_F16 && p.a != PTX_BF16 && p.a != PTX_TF32;
+    if (p.sparse &&
+        (p.selector->kind != PTX_OPR_IMM || p.selector->imm > !eight_bits || p.a == PTX_B1))
+        return diag_set(d, i->line, i->column,
+                        "wgmma.mma_async.sp of these types has no such selector");
     bool turned = (p.kind & (WGMMA_A_ROWS | WGMMA_B_ROWS)) != 0;
     if (turned && p.a != PTX_F16 && p.a != PTX_BF16)
         return diag_set(d, i->line, i->column,
@@ -117,7 +132,7 @@ bool wgmma_supported(const struct ptx_instr *i, struct diag *d)
 
 /* ---- the call ---- */
 
-enum { POINTERS = WGMMA_MAX_D + WGMMA_MAX_A, POINTER_BYTES = 2048, REGISTER_BYTES = 256 };
+enum { POINTERS = WGMMA_MAX_D + WGMMA_MAX_A + 1, POINTER_BYTES = 2048, REGISTER_BYTES = 256 };
 
 /* Pointers to registers, and after them registers that do not lie in memory by themselves. */
 static LLVMValueRef group_memory(struct codegen *cg)
@@ -181,6 +196,8 @@ static void emit_product(struct codegen *cg, const struct ptx_instr *i)
         const struct ptx_operand *a = mma_item(&i->operands[1], n);
         pass(cg, a, p.nd + n, &word, mma_in_memory(cg, a, &word), true);
     }
+    if (p.sparse)
+        pass(cg, p.metadata, p.nd + (p.registers ? WGMMA_MAX_A : 0), &word, false, true);
     LLVMValueRef args[7] = {cg->block.ptr,
                             c32(cg, p.kind),
                             c32(cg, p.columns),
