@@ -52,6 +52,8 @@ struct jit_kernel_info {
     uint64_t static_shared; /* bytes */
     uint64_t local_bytes;   /* per thread: .local variables of the kernel and of what it calls;
                                the call stack is added by the runner when `recursive` */
+    uint32_t shared_align;  /* of the window of shared memory: at least 128; */
+    uint32_t local_align;   /* and of each thread's local window: at least 16 */
     uint64_t param_bytes;
     uint64_t const_bytes;                 /* of the module */
     uint32_t max_threads;                 /* from .maxntid/.reqntid, else 1024 */

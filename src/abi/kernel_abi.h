@@ -23,7 +23,8 @@ enum { JIT_ABI_VERSION = 12, JIT_WARP = 32 };
 
 struct jit_block {
     const uint8_t *params; /* kernel parameters at their PTX offsets */
-    uint8_t *shared;       /* static shared memory first, then the dynamic part; 128-byte aligned,
+    uint8_t *shared;       /* static shared memory first, then the dynamic part; 128-byte aligned
+                              or as the kernel's variables ask,
                               at least 16 bytes readable past its end */
     uint8_t *local;        /* local windows of all threads, or NULL if the kernel has none */
     uint8_t *frame;        /* nwarps * kernel.frame_bytes, 64-byte aligned; zeroed never needed */

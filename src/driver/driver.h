@@ -352,6 +352,7 @@ struct module_source {
     char *const *names;
     void *const *addresses;
     size_t bindings;
+    uint32_t most_registers; /* for kernels of PTX without bounds (CU_JIT_MAX_REGISTERS); 0: any */
 };
 /* On failure `log` (may be NULL) gets what is wrong, for people. */
 CUresult module_load(CUcontext ctx, const struct module_source *source, struct strbuf *log,
@@ -361,6 +362,9 @@ CUresult module_refuse(CUresult code, const struct diag *d, struct strbuf *log);
 /* The PTX of any image, parsed; NULL and both a code and a message when there is none. With a
  * module the message may say what was left out. */
 struct ptx_module *module_read(const void *image, size_t size, CUresult *code, struct diag *d);
+/* The most registers of kernels without bounds (ptx_limit_registers), where the image is no
+ * container: that stands for code which a compiler has made already. */
+void module_limit_registers(struct ptx_module *ptx, const void *image, size_t size, uint32_t most);
 /* Defines what it calls by name of the device runtime library; NULL and a message: that does not
  * fit. The module is consumed. (module/builtin.c) */
 struct ptx_module *module_link_builtin(struct ptx_module *m, struct diag *d);

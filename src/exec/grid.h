@@ -38,11 +38,13 @@ struct grid_kernel {
     uint32_t pc_count;         /* resume points, informative */
     uint64_t static_shared;    /* bytes */
     uint64_t local_bytes;      /* per thread, fixed part */
-    bool can_suspend;          /* has polling loops */
-    bool streams;              /* goes through the blocks of a call row by row of their threads */
-    bool builtin;              /* ours, not the program's: copies and the like */
-    bool recursive;            /* its threads need the context's stack limit after local_bytes */
-    const uint8_t *text;       /* compiled code as at first, for fault addresses; may be NULL */
+    uint32_t shared_align;     /* of the windows: powers of two; 0: what every kernel gets */
+    uint32_t local_align;
+    bool can_suspend;    /* has polling loops */
+    bool streams;        /* goes through the blocks of a call row by row of their threads */
+    bool builtin;        /* ours, not the program's: copies and the like */
+    bool recursive;      /* its threads need the context's stack limit after local_bytes */
+    const uint8_t *text; /* compiled code as at first, for fault addresses; may be NULL */
     size_t text_bytes;
     void *user; /* the driver's own: struct jit_code, function handle … */
     _Atomic uint32_t
@@ -216,6 +218,7 @@ struct grid_run {
 struct layout_key {
     uint32_t shape[10]; /* grid, block, cluster, dynamic shared memory, as in struct grid_launch */
     uint32_t frame_bytes, shared_bytes;
+    uint32_t shared_align, local_align;
     uint64_t local_stride;
 };
 

@@ -42,11 +42,12 @@ bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struc
     run->nthreads = launch->block[0] * launch->block[1] * launch->block[2];
     run->nwarps = (run->nthreads + JIT_WARP - 1) / JIT_WARP;
     run->shared_bytes = (uint32_t)k->static_shared + launch->dynamic_shared;
+    uint64_t align = k->local_align > 16 ? k->local_align : 16;
     run->local_stride =
-        (k->local_bytes + (k->recursive ? env->stack_bytes : 0) + 15) & ~(uint64_t)15;
+        (k->local_bytes + (k->recursive ? env->stack_bytes : 0) + align - 1) & ~(align - 1);
     /* Windows at distances of a page would fight for the same cache sets. */
-    if (run->local_stride > 0 && run->local_stride % WEIR_PAGE == 0)
-        run->local_stride += 64;
+    if (run->local_stride > 0 && run->local_stride % WEIR_PAGE == 0 && align < WEIR_PAGE)
+        run->local_stride += align > 64 ? align : 64;
     atomic_store_explicit(&run->next, 0, memory_order_relaxed);
     atomic_store_explicit(&run->pending, run->total, memory_order_relaxed);
     if (WEIR_UNLIKELY(launch->cooperative)) {

@@ -32,16 +32,27 @@ static const size_t KEPT_MAX = (size_t)256 << 20; /* bytes kept */
  * memory. */
 struct layout {
     size_t pc, local, bytes, shared_bytes;
+    size_t local_align, shared_align;
 };
+
+/* A context's memory is aligned to pages. What must be aligned to more has so many bytes more. */
+static size_t slack(size_t align) { return align > WEIR_PAGE ? align : 0; }
+
+static uint8_t *align_down(uint8_t *at, size_t align) { return at - (uintptr_t)at % align; }
+
+static uint8_t *align_up(uint8_t *at, size_t align) { return align_down(at + align - 1, align); }
 
 static struct layout layout_of(const struct grid_run *run)
 {
-    struct layout l;
-    size_t frame_bytes = (size_t)run->nwarps * run->launch.kernel->frame_bytes;
+    const struct grid_kernel *k = run->launch.kernel;
+    struct layout l = {.local_align = k->local_align > 64 ? k->local_align : 64,
+                       .shared_align = k->shared_align > 128 ? k->shared_align : 128};
+    size_t frame_bytes = (size_t)run->nwarps * k->frame_bytes;
     l.pc = round_up(frame_bytes, 64);
-    l.local = round_up(l.pc + run->nwarps * sizeof(uint32_t), 64);
+    l.local = round_up(l.pc + run->nwarps * sizeof(uint32_t) + slack(l.local_align), l.local_align);
     l.bytes = round_up(l.local + run->nthreads * run->local_stride + 64, WEIR_PAGE);
-    l.shared_bytes = round_up((size_t)run->shared_bytes + 16, 128);
+    l.shared_bytes =
+        round_up((size_t)run->shared_bytes + 16, l.shared_align) + slack(l.shared_align);
     return l;
 }
 
@@ -141,6 +152,8 @@ struct layout_key layout_key_of(const struct grid_run *run)
 {
     struct layout_key k = {.frame_bytes = run->launch.kernel->frame_bytes,
                            .shared_bytes = run->shared_bytes,
+                           .shared_align = run->launch.kernel->shared_align,
+                           .local_align = run->launch.kernel->local_align,
                            .local_stride = run->local_stride};
     memcpy(k.shape, run->launch.grid, sizeof k.shape);
     return k;
@@ -154,9 +167,9 @@ static void lay_out(struct grid_block *b, struct grid_run *run, const struct lay
         .params = launch->params,
         .frame = b->memory,
         .pc = (uint32_t *)(b->memory + l->pc),
-        .local = run->local_stride > 0 ? b->memory + l->local : NULL,
+        .local = run->local_stride > 0 ? align_down(b->memory + l->local, l->local_align) : NULL,
         /* at the end of what is accessible, however much that is */
-        .shared = b->memory + b->capacity - l->shared_bytes,
+        .shared = align_up(b->memory + b->capacity - l->shared_bytes, l->shared_align),
         .nthreads = run->nthreads,
         .nwarps = run->nwarps,
         .dynamic_shared = launch->dynamic_shared,

@@ -19,6 +19,7 @@
 
 struct nvJitLink {
     unsigned sm;
+    uint32_t most_registers; /* -maxrregcount, 0: none */
     struct container_units units;
     struct strbuf ptx, image; /* what came out */
     struct strbuf errors, info;
@@ -35,7 +36,6 @@ static nvJitLinkResult fail(struct nvJitLink *l, nvJitLinkResult code, const cha
 /* Options that may be given and say nothing about what is linked. With '=' at the end: a value
  * follows. */
 static const char *const known[] = {
-    "-maxrregcount=",
     "-time",
     "-verbose",
     "-v",
@@ -104,6 +104,11 @@ static nvJitLinkResult read_options(struct nvJitLink *l, uint32_t count, const c
             l->sm = read_arch(option + 6);
             if (l->sm == 0)
                 return NVJITLINK_ERROR_UNRECOGNIZED_ARCH;
+        } else if (strncmp(option, "-maxrregcount=", 14) == 0) {
+            char *end;
+            l->most_registers = (uint32_t)strtoul(option + 14, &end, 10);
+            if (end == option + 14 || *end != '\0')
+                return NVJITLINK_ERROR_UNRECOGNIZED_OPTION;
         } else if (!is_known(option)) {
             return NVJITLINK_ERROR_UNRECOGNIZED_OPTION;
         } else if (strcmp(option, "-Xptxas") == 0 || strcmp(option, "-Xnvvm") == 0) {
@@ -223,6 +228,7 @@ JITLINK(Complete)(struct nvJitLink *l)
     struct ptx_module *m = ptx_link(l->units.items, (int)l->units.count, &d);
     if (m == NULL)
         return fail(l, NVJITLINK_ERROR_INVALID_INPUT, d.text);
+    ptx_limit_registers(m, l->most_registers);
     bool fits = m->target_sm <= (int)l->sm;
     bool fine = fits && ptx_print_guarded(m, &l->ptx);
     ptx_free(m);

@@ -27,6 +27,9 @@ struct facts {
     struct fact items[];
 };
 
+/* ptxas raises a maximum of registers below this one to it. */
+enum { LEAST_MAXIMUM = 24 };
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct facts *all_facts; /* never shrinks: one small record per different module */
 
@@ -149,6 +152,14 @@ static void ask_info(void *arg)
     a->ok = p != NULL && p->kernel_info(a->entry, a->info, a->d);
 }
 
+/* The record is about the text, and whoever loads a module may set a maximum later. */
+static void keep_to_maximum(const struct ptx_func *entry, struct jit_kernel_info *info)
+{
+    uint32_t most = entry->maxnreg < LEAST_MAXIMUM ? LEAST_MAXIMUM : entry->maxnreg;
+    if (entry->maxnreg > 0 && info->num_regs > most)
+        info->num_regs = most;
+}
+
 bool jit_kernel_info(const struct ptx_func *entry, struct jit_kernel_info *info, struct diag *d)
 {
     const struct facts *f = is_kernel(entry) ? facts_get(entry->module, NULL) : NULL;
@@ -157,9 +168,12 @@ bool jit_kernel_info(const struct ptx_func *entry, struct jit_kernel_info *info,
         k += is_kernel(entry->module->funcs[i]);
     if (f != NULL && k < f->count && f->items[k].known) {
         *info = f->items[k].info;
+        keep_to_maximum(entry, info);
         return true;
     }
     struct ask_info a = {.entry = entry, .info = info, .d = d};
     plugin_call(ask_info, &a);
+    if (a.ok)
+        keep_to_maximum(entry, info);
     return a.ok;
 }

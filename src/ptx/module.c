@@ -22,6 +22,15 @@ static const struct ptx_sym *module_find(const struct ptx_module *m, const char 
     return m->names != NULL ? ptx_symtab_find(m->names, name, strlen(name), false) : NULL;
 }
 
+void ptx_limit_registers(struct ptx_module *m, uint32_t most)
+{
+    for (int32_t n = 0; most > 0 && n < m->nfuncs; n++) {
+        struct ptx_func *f = m->funcs[n];
+        if (f->is_entry && f->has_body && (f->maxnreg | f->maxntid[0] | f->reqntid[0]) == 0)
+            f->maxnreg = most;
+    }
+}
+
 struct ptx_func *ptx_find_func(const struct ptx_module *m, const char *name)
 {
     const struct ptx_sym *s = module_find(m, name);

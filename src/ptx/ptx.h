@@ -322,6 +322,10 @@ struct ptx_module *ptx_parse(const char *text, size_t size, struct diag *d);
  * function without a definition stays bodyless: whoever compiles binds or refuses it. */
 struct ptx_module *ptx_link(struct ptx_module *const *modules, int count, struct diag *d);
 
+/* The most registers of kernels that say nothing of their own by .maxnreg, .maxntid or .reqntid:
+ * they get .maxnreg. 0: no change. */
+void ptx_limit_registers(struct ptx_module *m, uint32_t most);
+
 void ptx_free(struct ptx_module *m);
 /* The module lives until one more ptx_free than there would be. Any thread. */
 void ptx_keep(struct ptx_module *m);

@@ -19,6 +19,7 @@ static const char help[] =
     "\n"
     "  -o FILE, --output-file FILE    the container (elf.o)\n"
     "  -arch SM, --gpu-name SM        the target, e.g. sm_90 (that of the PTX)\n"
+    "  --maxrregcount NUMBER          registers of kernels without bounds, as they are told\n"
     "  -v, --verbose                  tells what each kernel uses\n"
     "  -c, --compile-only             the container is one to link\n"
     "  --input-as-string TEXT         PTX itself, instead of a file\n"
@@ -73,8 +74,7 @@ static bool write_file(const char *path, const struct strbuf *out, struct diag *
 }
 
 /* The module is read; what is left is to look at it and to write it. */
-static int finish(const struct options *o, const struct ptx_module *m, const char *text,
-                  size_t size)
+static int finish(const struct options *o, struct ptx_module *m, const char *text, size_t size)
 {
     struct diag d = {0};
     char own[16];
@@ -84,12 +84,20 @@ static int finish(const struct options *o, const struct ptx_module *m, const cha
         diag_set(&d, 0, 0, "SM version specified by .target is higher than '%s'", o->gpu);
         return fatal(&d, EXIT_BAD_PTX);
     }
+    struct strbuf limited = {0}; /* the text with what the command line adds */
+    if (o->most_registers > 0) {
+        ptx_limit_registers(m, o->most_registers);
+        ptx_print(m, &limited);
+        text = limited.items;
+        size = limited.count;
+    }
     if (o->verbose && !tell(m, o->gpu != NULL ? o->gpu : own, &d))
         return fatal(&d, EXIT_BAD_PTX);
     struct strbuf out = {0};
     container_write(text, size, sm, o->relocatable, &out);
     bool fine = write_file(o->output != NULL ? o->output : "elf.o", &out, &d);
     sb_free(&out);
+    sb_free(&limited);
     return fine ? 0 : fatal(&d, EXIT_MISUSED);
 }
 

@@ -11,6 +11,7 @@ enum meaning {
     IGNORED,
     OUTPUT,
     GPU,
+    REGISTERS,
     VERBOSE,
     COMPILE_ONLY,
     HELP,
@@ -64,7 +65,7 @@ static const struct option {
     {"machine", "m", NEEDED, IGNORED},
     {"make-errors-visible-at-exit", "make-errors-visible-at-exit", NONE, IGNORED},
     {"maxntid", "maxntid", NEEDED, IGNORED},
-    {"maxrregcount", "maxrregcount", NEEDED, IGNORED},
+    {"maxrregcount", "maxrregcount", NEEDED, REGISTERS},
     {"minnctapersm", "minnctapersm", NEEDED, IGNORED},
     {"no-fastreg", "no-fastreg", NONE, IGNORED},
     {"nv-host", "nv-host", NEEDED, IGNORED},
@@ -123,6 +124,13 @@ static bool apply(struct options *o, const struct option *option, const char *va
         if (o->sm == 0)
             return diag_set(d, 0, 0, "Value '%s' is not defined for option 'gpu-name'", value);
         break;
+    case REGISTERS: {
+        char *end;
+        o->most_registers = (uint32_t)strtoul(value, &end, 10);
+        if (end == value || *end != '\0')
+            return diag_set(d, 0, 0, "Value '%s' is not a number for option 'maxrregcount'", value);
+        break;
+    }
     case VERBOSE: o->verbose = true; break;
     case COMPILE_ONLY: o->relocatable = true; break;
     case HELP: o->help = true; break;

@@ -6,9 +6,10 @@
 
 struct options {
     const char *input, *output;
-    const char *text; /* --input-as-string: PTX itself, instead of a file */
-    unsigned sm;      /* --gpu-name; 0: not given */
-    const char *gpu;  /* the same as a word: sm_90a */
+    const char *text;        /* --input-as-string: PTX itself, instead of a file */
+    unsigned sm;             /* --gpu-name; 0: not given */
+    const char *gpu;         /* the same as a word: sm_90a */
+    uint32_t most_registers; /* --maxrregcount; 0: not given */
     bool verbose, relocatable, help, version, list;
 };
 

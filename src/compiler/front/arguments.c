@@ -5,12 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/round.h"
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/front/flatten.h"
 
 /* Areas of more bytes lie in memory. As registers, structures of kilobytes would be thousands of
  * values that live at once, for which LLVM takes minutes and has no registers. */
 enum { MOST_BYTES = 256 };
+
+/* Frames in the local window, and the window of shared memory, begin at multiples of these at
+ * least. */
+enum { FRAME_ALIGN = 16, SHARED_ALIGN = 128 };
 
 struct area *flat_area_of(struct flattener *f, const struct ptx_operand *o)
 {
@@ -203,7 +208,7 @@ void flat_add_formals(struct flattener *f, struct activation *act)
         ptr_map_put(&act->vars, v, &a->var);
         k->locals = arena_grow(&k->arena, k->locals, k->nlocals, &k->locals_cap, sizeof *k->locals);
         uint64_t align = v->align ? v->align : 1;
-        k->local_bytes = (k->local_bytes + align - 1) / align * align;
+        k->local_bytes = round_up(k->local_bytes, align);
         k->locals[k->nlocals++] = (struct jvar){&a->var, k->local_bytes};
         k->local_bytes += v->size;
         int32_t reg = is_ret ? (func->ret_regs != NULL ? func->ret_regs[n - func->nparams] : -1)
@@ -383,7 +388,7 @@ static void add_variable(struct jkernel *k, struct jvar **list, size_t *count, s
             return;
     *list = arena_grow(&k->arena, *list, *count, cap, sizeof **list);
     uint64_t align = v->align ? v->align : 1;
-    uint64_t offset = (*bytes + align - 1) / align * align;
+    uint64_t offset = round_up(*bytes, align);
     if (v->unsized)
         offset = UINT64_MAX; /* dynamic: allocated after all static ones */
     else
@@ -423,6 +428,52 @@ static void add_operand_variables(struct jkernel *k, const struct ptx_operand *o
         add_operand_variables(k, &o->items[n]);
 }
 
+static void raise_align(uint64_t *most, uint64_t align)
+{
+    if (align > *most)
+        *most = align;
+}
+
+static void raise_to_variables(uint64_t *most, struct ptx_var *const *vars, int32_t count)
+{
+    for (int32_t n = 0; n < count; n++)
+        if (vars[n]->space == PTX_SPACE_LOCAL || vars[n]->space == PTX_SPACE_PARAM)
+            raise_align(most, vars[n]->align);
+}
+
+/* The strictest alignment in the frame of any function of the module that a kernel may call,
+ * alloca's included: frames follow upon each other, whoever calls whom. */
+static uint64_t frames_align(const struct ptx_module *m)
+{
+    uint64_t most = FRAME_ALIGN;
+    for (int32_t n = 0; n < m->nfuncs; n++) {
+        const struct ptx_func *f = m->funcs[n];
+        if (f->is_entry)
+            continue;
+        raise_to_variables(&most, f->vars, f->nvars);
+        raise_to_variables(&most, f->params, f->nparams);
+        raise_to_variables(&most, f->rets, f->nrets);
+        for (int32_t i = 0; i < f->ninstrs; i++)
+            if (f->instrs[i].op == PTX_OP_alloca && f->instrs[i].noperands > 2)
+                raise_align(&most, f->instrs[i].operands[2].imm);
+    }
+    return most;
+}
+
+/* Where the windows must begin, so that offsets that are aligned in them are aligned addresses. */
+static void find_alignments(struct jkernel *k)
+{
+    k->local_align = k->has_calls || k->is_function ? frames_align(k->entry->module) : FRAME_ALIGN;
+    k->shared_align = SHARED_ALIGN;
+    for (size_t n = 0; n < k->ninstrs; n++)
+        if (k->instrs[n].op == PTX_OP_alloca) /* as lowered */
+            raise_align(&k->local_align, k->instrs[n].operands[3].imm);
+    for (size_t n = 0; n < k->nlocals; n++)
+        raise_align(&k->local_align, k->locals[n].var->align);
+    for (size_t n = 0; n < k->nshared; n++)
+        raise_align(&k->shared_align, k->shared[n].var->align);
+}
+
 void flat_layout_variables(struct jkernel *k)
 {
     k->dynamic_align = 16;
@@ -435,14 +486,14 @@ void flat_layout_variables(struct jkernel *k)
     }
     if (k->has_calls && k->entry->is_entry)
         flat_each_callee(k, add_function_variables);
-    uint64_t dynamic =
-        (k->shared_bytes + k->dynamic_align - 1) / k->dynamic_align * k->dynamic_align;
+    find_alignments(k);
+    uint64_t dynamic = round_up(k->shared_bytes, k->dynamic_align);
     for (size_t n = 0; n < k->nshared; n++)
         if (k->shared[n].offset == UINT64_MAX) {
             k->shared[n].offset = dynamic;
             k->shared_bytes = dynamic;
         }
-    k->local_bytes = (k->local_bytes + 15) & ~(uint64_t)15;
+    k->local_bytes = round_up(k->local_bytes, k->local_align);
     for (size_t n = 0; n < k->nlocals; n++)
         if (k->locals[n].var == &k->outgoing)
             k->locals[n].offset = k->local_bytes;

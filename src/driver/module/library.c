@@ -25,6 +25,8 @@ static CUresult library_load(CUlibrary *out, const void *code, size_t size, stru
     struct ptx_module *ptx = module_read(code, size, &r, &warning);
     if (ptx == NULL)
         d = warning;
+    else
+        module_limit_registers(ptx, code, size, q->source.most_registers);
     if (ptx != NULL && !jit_check(ptx, &d)) {
         ptx_free(ptx);
         ptx = NULL;

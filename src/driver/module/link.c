@@ -127,6 +127,7 @@ WEIR_API CUresult cuLinkComplete(CUlinkState s, void **image, size_t *size)
         if (m == NULL)
             return link_answer(
                 s, d.out_of_memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX, &d);
+        ptx_limit_registers(m, s->request.source.most_registers);
         bool fine = ptx_print_guarded(m, &s->image);
         ptx_free(m);
         if (!fine) {

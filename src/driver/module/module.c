@@ -169,6 +169,12 @@ struct ptx_module *module_read(const void *image, size_t size, CUresult *code, s
     return ptx;
 }
 
+void module_limit_registers(struct ptx_module *ptx, const void *image, size_t size, uint32_t most)
+{
+    if (!container_is_elf(image, size))
+        ptx_limit_registers(ptx, most);
+}
+
 static void free_module(CUmodule m)
 {
     for (CUfunction f = m->functions, next; f != NULL; f = next) {
@@ -209,6 +215,8 @@ CUresult module_load(CUcontext ctx, const struct module_source *source, struct s
         ptx = module_read(source->image, source->size, &code, &warning);
         if (ptx == NULL)
             d = warning;
+        else
+            module_limit_registers(ptx, source->image, source->size, source->most_registers);
     }
     if (ptx != NULL && ptx != source->ptx && !jit_check(ptx, &d)) {
         ptx_free(ptx);

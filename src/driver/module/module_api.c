@@ -16,7 +16,7 @@ static CUresult check_module(CUmodule m)
 
 static double now_ms(void) { return (double)clock_ns() / 1e6; }
 
-/* What tunes code (registers, optimization, targets) is Weir's own business and passes unread. */
+/* What tunes code (optimization, targets) is Weir's own business and passes unread. */
 CUresult jit_request_read(struct jit_request *q, unsigned count, const CUjit_option *options,
                           void *const *values)
 {
@@ -32,6 +32,7 @@ CUresult jit_request_read(struct jit_request *q, unsigned count, const CUjit_opt
         case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: q->error_bytes = (uint32_t)(uintptr_t)v; break;
         case CU_JIT_INFO_LOG_BUFFER: q->info = v; break;
         case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES: q->info_bytes = (uint32_t)(uintptr_t)v; break;
+        case CU_JIT_MAX_REGISTERS: q->source.most_registers = (uint32_t)(uintptr_t)v; break;
         case CU_JIT_GLOBAL_SYMBOL_NAMES: q->source.names = v; break;
         case CU_JIT_GLOBAL_SYMBOL_ADDRESSES: q->source.addresses = v; break;
         case CU_JIT_GLOBAL_SYMBOL_COUNT: q->source.bindings = (uint32_t)(uintptr_t)v; break;
@@ -82,7 +83,8 @@ static CUresult module_api_load(CUmodule *out, const void *image, size_t size, u
     q.source.image = image;
     q.source.size = size;
     CUresult r = module_load(c, &q.source, &q.text, out);
-    if (r == CUDA_SUCCESS && observed() && !observe_in_runtime()) /* which loads the program's own */
+    if (r == CUDA_SUCCESS && observed() &&
+        !observe_in_runtime()) /* which loads the program's own */
         observe_object_made(OBSERVE_MODULE, *out);
     jit_request_answer(&q, count, options, values);
     return r;

@@ -160,6 +160,8 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
                                      .frame_bytes = code->frame_bytes,
                                      .pc_count = code->pc_count,
                                      .static_shared = f->info.static_shared,
+                                     .shared_align = f->info.shared_align,
+                                     .local_align = f->info.local_align,
                                      .local_bytes = code->local_bytes,
                                      .can_suspend = code->can_suspend != 0,
                                      .streams = (code->flags & JIT_CODE_STREAMS) != 0,
