@@ -47,6 +47,10 @@ struct jit_options {
     uint32_t order;      /* enum jit_order, together */
 };
 
+/* The most memory that PTX may declare for a block and for a thread, as on a GPU. Offsets within
+ * them fit into 32 bits. */
+enum { JIT_STATIC_SHARED_MAX = 48 << 10, JIT_LOCAL_MAX = 512 << 10 };
+
 /* Facts about a kernel that do not depend on how it is compiled. */
 struct jit_kernel_info {
     uint64_t static_shared; /* bytes */

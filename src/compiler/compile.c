@@ -230,7 +230,7 @@ static bool check_entry(const struct ptx_func *entry, struct diag *d)
         const struct ptx_func *f = n == 0 ? entry : list.items[n - 1];
         struct jkernel k = {.entry = f, .opt = &opt, .diag = d, .is_function = n > 0};
         k.fibers = fibers;
-        ok = pass_flatten(&k) && pass_cfg(&k) && check_calls(&k, &list);
+        ok = pass_flatten(&k) && pass_limits(&k) && pass_cfg(&k) && check_calls(&k, &list);
         fibers = k.fibers;
         jkernel_free(&k);
     }

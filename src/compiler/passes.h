@@ -59,6 +59,10 @@
  * (and then is_function) of an entry whose functions wait at barriers. */
 bool pass_flatten(struct jkernel *k);
 
+/* Needs flatten. Refuses a kernel or function whose variables need more memory than a
+ * multiprocessor has for it. */
+bool pass_limits(const struct jkernel *k);
+
 /* Needs flatten, and gates, barrier_loop and yield_loop. Makes blocks, nblocks: reachable ones
  * only, in a weak topological order (cfg.c says what that guarantees), block 0 first, with
  * predecessors, loops and depths. Polls are in the loops that wait; has_poll and has_partial are

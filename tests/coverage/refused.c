@@ -44,6 +44,32 @@ static const struct {
      " sub.u32 m, n, 1;\n call r, (m);\n ret;\n}\n"
      ".visible .entry k() {\n .reg .u32 a;\n mov.u32 a, 3;\n call r, (a);\n ret;\n}\n",
      0, NULL},
+    /* more memory than a multiprocessor has, in one variable or in all that are used together */
+    {".visible .entry k() {\n .shared .b8 s[49152]; st.shared.u8 [s], 1;\n ret;\n}\n", 0, NULL},
+    {".visible .entry k() {\n .shared .b8 s[49153]; st.shared.u8 [s], 1;\n ret;\n}\n", 5,
+     "the kernel k has 49153 bytes of .shared variables, more than the 49152 that there are (s, "
+     "line 5 of its PTX)"},
+    {".visible .entry k() {\n .shared .b8 s[4294967304]; st.shared.u8 [s], 1;\n ret;\n}\n", 5,
+     "4294967304 bytes of .shared"},
+    {".shared .b8 a[30000];\n.shared .b8 b[30000];\n.shared .b8 c[30000];\n"
+     ".visible .entry k() {\n st.shared.u8 [a], 1; st.shared.u8 [c], 1;\n ret;\n}\n",
+     6, "60000 bytes of .shared"},
+    {".shared .b8 a[30000];\n.shared .b8 b[30000];\n.visible .entry k() {\n"
+     " st.shared.u8 [a], 1;\n ret;\n}\n.visible .entry l() {\n st.shared.u8 [b], 1;\n ret;\n}\n",
+     0, NULL},
+    {".shared .b8 a[30000];\n.shared .b8 b[30000];\n.func f() {\n st.shared.u8 [b], 1;\n ret;\n}\n"
+     ".visible .entry k() {\n st.shared.u8 [a], 1; call f;\n ret;\n}\n",
+     5, "60000 bytes of .shared"},
+    {".visible .entry k() {\n .local .b8 s[524288]; st.local.u8 [s], 1;\n ret;\n}\n", 0, NULL},
+    {".visible .entry k() {\n .local .b8 s[524289]; st.local.u8 [s], 1;\n ret;\n}\n", 5,
+     "the kernel k has 524304 bytes of .local variables, more than the 524288"},
+    {".visible .entry k() {\n .local .align 16 .b8 s[4294967312]; st.local.u8 [s], 1;\n ret;\n}\n",
+     5, "4294967312 bytes of .local"},
+    /* of a function that is not inlined */
+    {".func r(.reg .u32 n) {\n .reg .pred p;\n .reg .u32 m;\n setp.eq.u32 p, n, 0;\n @p ret;\n"
+     " .local .b64 s[100000]; st.local.u8 [s], 1; sub.u32 m, n, 1;\n call r, (m);\n ret;\n}\n"
+     ".visible .entry k() {\n .reg .u32 a;\n mov.u32 a, 3;\n call r, (a);\n ret;\n}\n",
+     9, "800000 bytes of .local"},
 };
 
 int main(void)
@@ -59,7 +85,8 @@ int main(void)
             CHECK_EQ_INT(ok, cases[n].line == 0);
             CHECK_EQ_INT(d.line, cases[n].line);
             CHECK(cases[n].words == NULL || strstr(d.text, cases[n].words) != NULL);
-            if (ok != (cases[n].line == 0) || d.line != cases[n].line)
+            if (ok != (cases[n].line == 0) || d.line != cases[n].line ||
+                (cases[n].words != NULL && strstr(d.text, cases[n].words) == NULL))
                 printf("%s\n%s\n", d.text, text);
             ptx_free(m);
         } else {

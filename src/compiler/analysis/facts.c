@@ -30,6 +30,16 @@ static uint32_t most_registers(const struct ptx_func *entry, uint32_t threads)
     return most < 16 ? 16 : most;
 }
 
+/* How many threads .maxntid or .reqntid allow; 0 where it is absent. */
+static uint64_t block_threads(const uint32_t shape[3])
+{
+    uint64_t threads = shape[0];
+    for (int n = 1; n < 3; n++)
+        if (shape[n] != 0 && __builtin_mul_overflow(threads, shape[n], &threads))
+            threads = UINT64_MAX;
+    return threads;
+}
+
 bool kernel_facts(const struct ptx_func *entry, struct jit_kernel_info *info, struct diag *d)
 {
     struct jit_options opt = {.ntid = {32, 1, 1}};
@@ -47,14 +57,11 @@ bool kernel_facts(const struct ptx_func *entry, struct jit_kernel_info *info, st
             if (entry->module->vars[n]->space == PTX_SPACE_CONST)
                 info->const_bytes += entry->module->vars[n]->size;
         info->max_threads = 1024;
-        uint32_t bound = entry->maxntid[0] * (entry->maxntid[1] ? entry->maxntid[1] : 1) *
-                         (entry->maxntid[2] ? entry->maxntid[2] : 1);
-        uint32_t exact = entry->reqntid[0] * (entry->reqntid[1] ? entry->reqntid[1] : 1) *
-                         (entry->reqntid[2] ? entry->reqntid[2] : 1);
+        uint64_t bound = block_threads(entry->maxntid), exact = block_threads(entry->reqntid);
         if (bound != 0 && bound < info->max_threads)
-            info->max_threads = bound;
+            info->max_threads = (uint32_t)bound;
         if (exact != 0 && exact < info->max_threads)
-            info->max_threads = exact;
+            info->max_threads = (uint32_t)exact;
         uint32_t registers = register_pressure(&k), most = most_registers(entry, info->max_threads);
         info->num_regs = registers < most ? registers : most;
         info->ptx_version = (uint32_t)entry->module->target_sm;

@@ -380,6 +380,9 @@ bool flat_lower_areas(struct flattener *f)
 
 /* ---- .shared and .local windows ---- */
 
+/* Sums of sizes stop here: far beyond every limit, and no rounding up of them overflows. */
+static const uint64_t MOST_TOGETHER = UINT64_C(1) << 60;
+
 static void add_variable(struct jkernel *k, struct jvar **list, size_t *count, size_t *cap,
                          uint64_t *bytes, const struct ptx_var *v)
 {
@@ -391,8 +394,8 @@ static void add_variable(struct jkernel *k, struct jvar **list, size_t *count, s
     uint64_t offset = round_up(*bytes, align);
     if (v->unsized)
         offset = UINT64_MAX; /* dynamic: allocated after all static ones */
-    else
-        *bytes = offset + v->size;
+    else if (__builtin_add_overflow(offset, v->size, bytes) || *bytes > MOST_TOGETHER)
+        *bytes = MOST_TOGETHER;
     (*list)[(*count)++] = (struct jvar){v, offset};
 }
 
