@@ -30,6 +30,8 @@ void own_thread_begins(void)
     atomic_fetch_add(&ours, 1);
 }
 
+void own_thread_ends(void) { atomic_fetch_sub(&ours, 1); }
+
 /* Whether the main thread has ended; the process is still there for the others. */
 static bool main_has_ended(void)
 {

@@ -6,8 +6,10 @@
 #include "base/base.h"
 #include "base/thread_fast.h"
 
-/* Every thread that we start begins with this; none of them ends while the process lives. */
+/* Every thread that we start begins with this. */
 void own_thread_begins(void);
+/* This one of them is about to end. */
+void own_thread_ends(void);
 
 extern WEIR_THREAD_FAST bool own_thread_here; /* of this thread: whether it is ours */
 static inline bool own_thread(void) { return own_thread_here; }

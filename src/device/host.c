@@ -1,9 +1,11 @@
 /* host: host functions: called in stream order on a thread of their own, so that one that blocks
- * holds no worker. One thread for all: they run one after the other. */
+ * holds no worker. One thread for all: they run one after the other. A function that ends the
+ * thread has ended, no more: another thread goes on. */
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/own_threads.h"
 #include "base/thread_fast.h"
 #include "device/internal.h"
 
@@ -30,35 +32,72 @@ static struct command *take(void)
     return c;
 }
 
+/* One host function that runs. */
+struct host_call {
+    struct command *command;
+    struct observed_part part;
+};
+
+static void call_begin(struct host_call *h, struct command *c)
+{
+    *h = (struct host_call){.command = c};
+    if (observed()) {
+        if (c->kind != COMMAND_GRAPH)
+            observed_begin(c);
+        h->part = observed_run_part_begin(c);
+    }
+    device_inside_host_function = true;
+    slow_path_set(SLOW_PATH_HOST_FUNCTION);
+}
+
+static void call_end(struct host_call *h)
+{
+    struct device_stream *s = h->command->stream;
+    slow_path_clear(SLOW_PATH_HOST_FUNCTION);
+    device_inside_host_function = false;
+    if (h->part.told)
+        observed_part_end(&h->part);
+    if (command_end(h->command))
+        sched_push(s);
+    atomic_fetch_sub(&host.pending, 1);
+}
+
+static void *host_main(void *unused);
+static void host_serve(void);
+
+/* The function has ended its thread (pthread_exit): it is over, and what comes after it is another
+ * thread's; this one's where there is none to be had. */
+static void call_left(void *call)
+{
+    call_end(call);
+    if (thread_start(host_main, NULL, "weir-host"))
+        own_thread_ends();
+    else
+        host_serve();
+}
+
+static void host_serve(void)
+{
+    for (;;) {
+        struct command *c = take();
+        struct host_call call;
+        grid_flush(c->stream->ctx->env);
+        call_begin(&call, c);
+        pthread_cleanup_push(call_left, &call);
+        if (c->kind == COMMAND_GRAPH)
+            graph_call_host(c);
+        else
+            c->host.fn(c->host.user, device_context_status(c->stream->ctx));
+        pthread_cleanup_pop(0);
+        call_end(&call);
+    }
+}
+
 static void *host_main(void *unused)
 {
     (void)unused;
     atomic_store(&host.thread, syscall(SYS_gettid));
-    for (;;) {
-        struct command *c = take();
-        struct device_stream *s = c->stream;
-        grid_flush(s->ctx->env);
-        bool graph = c->kind == COMMAND_GRAPH;
-        struct observed_part part = {.told = false};
-        if (observed()) {
-            if (!graph)
-                observed_begin(c);
-            part = observed_run_part_begin(c);
-        }
-        device_inside_host_function = true;
-        slow_path_set(SLOW_PATH_HOST_FUNCTION);
-        if (graph)
-            graph_call_host(c);
-        else
-            c->host.fn(c->host.user, device_context_status(s->ctx));
-        slow_path_clear(SLOW_PATH_HOST_FUNCTION);
-        device_inside_host_function = false;
-        if (part.told)
-            observed_part_end(&part);
-        if (command_end(c))
-            sched_push(s);
-        atomic_fetch_sub(&host.pending, 1);
-    }
+    host_serve();
     return NULL;
 }
 

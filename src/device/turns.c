@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/schedule.h"
+#include "base/stack.h"
 #include "device/cdp.h"
 #include "device/internal.h"
 
@@ -234,22 +235,34 @@ bool turns_release(void)
 
 void turns_regain(void) { turn_begin(sched_worker()); }
 
+struct turn {
+    struct grid_worker *worker;
+    const struct device_stream *favoured;
+    enum sched_result result;
+};
+
+static void run_here(void *arg)
+{
+    struct turn *t = arg;
+    if (turns.pieces++ % 2 != 0)
+        t->result = resume_parked(t->worker);
+    if (t->result == SCHED_NOTHING && run_piece(t->worker, t->favoured))
+        t->result = SCHED_DONE;
+    if (t->result == SCHED_NOTHING)
+        t->result = resume_parked(t->worker);
+}
+
 /* Runs one piece. Parked blocks, which may wait for any other, take every second turn. */
 static enum sched_result run_one(struct grid_worker *w, const struct device_stream *favoured)
 {
+    struct turn t = {.worker = w, .favoured = favoured, .result = SCHED_NOTHING};
     if (atomic_load(&turns.holder) == w)
         return SCHED_NOTHING; /* in the middle of another */
     turn_begin(w);
-    enum sched_result r = SCHED_NOTHING;
-    if (turns.pieces++ % 2 != 0)
-        r = resume_parked(w);
-    if (r == SCHED_NOTHING && run_piece(w, favoured))
-        r = SCHED_DONE;
-    if (r == SCHED_NOTHING)
-        r = resume_parked(w);
+    stack_call(run_here, &t);
     let_host_functions_end();
     turn_end();
-    return r;
+    return t.result;
 }
 
 static bool reached(struct device_stream *s, uint64_t count)

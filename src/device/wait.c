@@ -4,9 +4,11 @@
 
 #include "base/clock.h"
 #include "base/schedule.h"
+#include "base/stack.h"
 #include "device/internal.h"
 
-static const uint64_t LOOK_NS = 20000; /* before sleeping */
+static const uint64_t LOOK_NS = 20000;        /* before sleeping */
+static const uint64_t LONGEST_NS = 150000000; /* of a moment */
 
 /* Others may be needed for what this thread leaves undone: it may go to sleep, or away, while a
  * block that it has parked could go on. */
@@ -87,33 +89,62 @@ void wait_count(struct device_stream *s, uint64_t count, bool any)
                       (enum device_wait)atomic_load_explicit(&s->ctx->wait, memory_order_relaxed));
 }
 
-void wait_moment(struct device_stream *s, uint64_t count, uint64_t idle_ns, bool spins)
+/* What a host thread waits for, and how. It runs blocks, whose code may need more of a stack than
+ * the thread has left. */
+struct host_wait {
+    struct device_stream *stream;
+    uint64_t count;
+    uint64_t idle_ns; /* of wait_moment */
+    bool spins, any;  /* of wait_moment; of wait_count_by, as is mode */
+    enum device_wait mode;
+    struct grid_worker *worker;
+};
+
+static void wait_moment_here(void *arg)
 {
-    static const uint64_t LONGEST_NS = 150000000;
-    if (schedule_on()) {
-        turns_wait(s, count, LONGEST_NS);
-        return;
-    }
-    struct grid_worker *w = sched_worker();
+    const struct host_wait *h = arg;
+    struct device_stream *s = h->stream;
     uint64_t begun = 0, advanced = 0;
-    if (atomic_load(&s->held_at) == stream_completed(s) + 1)
-        return; /* it is held, and has not moved since the last time */
-    grid_signals_enter(w);
-    while (!reached(s, count)) {
-        if (help(s, count, w, NULL))
+    bool spins = h->spins;
+    while (!reached(s, h->count)) {
+        if (help(s, h->count, h->worker, NULL))
             continue;
         uint64_t now = clock_ns();
         begun = begun == 0 ? now : begun;
         spins = spins || atomic_load(&sched.parking.count) > 0;
         if (advanced == 0 || (!spins && atomic_load(&sched.running) > 0))
             advanced = now;
-        if (now - advanced >= idle_ns || now - begun >= LONGEST_NS) {
+        if (now - advanced >= h->idle_ns || now - begun >= LONGEST_NS) {
             atomic_store(&s->held_at, stream_completed(s) + 1);
             break;
         }
-        look(s, count, DEVICE_WAIT_YIELD);
+        look(s, h->count, DEVICE_WAIT_YIELD);
     }
-    grid_signals_leave(w);
+}
+
+void wait_moment(struct device_stream *s, uint64_t count, uint64_t idle_ns, bool spins)
+{
+    if (schedule_on()) {
+        turns_wait(s, count, LONGEST_NS);
+        return;
+    }
+    struct host_wait h = {
+        .stream = s, .count = count, .idle_ns = idle_ns, .spins = spins, .worker = sched_worker()};
+    if (atomic_load(&s->held_at) == stream_completed(s) + 1)
+        return; /* it is held, and has not moved since the last time */
+    grid_signals_enter(h.worker);
+    stack_call(wait_moment_here, &h);
+    grid_signals_leave(h.worker);
+}
+
+static void wait_here(void *arg)
+{
+    const struct host_wait *h = arg;
+    struct device_stream *s = h->stream;
+    struct seeker k = {0};
+    while (!reached(s, h->count))
+        if (!help(s, h->count, h->worker, h->any ? &k : NULL) && !look(s, h->count, h->mode))
+            sleep_on(s, h->count);
 }
 
 void wait_count_by(struct device_stream *s, uint64_t count, bool any, enum device_wait mode)
@@ -122,12 +153,10 @@ void wait_count_by(struct device_stream *s, uint64_t count, bool any, enum devic
         turns_wait(s, count, 0);
         return;
     }
-    struct grid_worker *w = sched_worker();
-    struct seeker k = {0};
+    struct host_wait h = {
+        .stream = s, .count = count, .any = any, .mode = mode, .worker = sched_worker()};
     atomic_store_explicit(&s->host_runs, true, memory_order_relaxed);
-    grid_signals_enter(w);
-    while (!reached(s, count))
-        if (!help(s, count, w, any ? &k : NULL) && !look(s, count, mode))
-            sleep_on(s, count);
-    grid_signals_leave(w);
+    grid_signals_enter(h.worker);
+    stack_call(wait_here, &h);
+    grid_signals_leave(h.worker);
 }

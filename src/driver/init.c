@@ -5,6 +5,7 @@
 
 #include "base/env.h"
 #include "base/reserve.h"
+#include "base/stack.h"
 #include "driver/driver.h"
 #include "driver/error/checks.h"
 #include "driver/error/fault.h"
@@ -133,9 +134,10 @@ static CUresult refuse_memory(void)
     return driver_error(CUDA_ERROR_OUT_OF_MEMORY, "the host is out of memory");
 }
 
-static void init_open(void)
+static void init_open(void *unused)
 {
     struct diag d = {0};
+    (void)unused;
     if (!fill_reserves()) {
         opened = refuse_memory();
         snprintf(open_message, sizeof open_message, "the host is out of memory");
@@ -164,7 +166,7 @@ WEIR_API CUresult cuInit(unsigned int flags)
     if (opened != CUDA_SUCCESS) {
         pthread_mutex_lock(&open_lock);
         if (opened == CUDA_ERROR_NOT_INITIALIZED || opened == CUDA_ERROR_OUT_OF_MEMORY)
-            init_open();
+            stack_call(init_open, NULL);
         pthread_mutex_unlock(&open_lock);
     }
     atomic_store(&asked, true);

@@ -5,6 +5,7 @@
 #include <ucontext.h>
 
 #include "base/slow_path.h"
+#include "base/stack.h"
 #include "exec/internal.h"
 #include "memory/memory.h"
 #include "memory/view.h"
@@ -63,7 +64,7 @@ static struct trouble trouble_of(const struct grid_worker *w, int signal, const 
         /* Addresses outside the 48 bits that CPUs have are not told by x86. */
         t.has_address = info->si_code != SI_KERNEL;
         t.address = (uint64_t)info->si_addr;
-        if (t.has_address && (t.address - w->stack_end < w->stack_end_bytes ||
+        if (t.has_address && (stack_ends_at(t.address) ||
                               (w->current != NULL && fiber_stack_ends_at(w->current, t.address))))
             t.kind = GRID_FAULT_STACK;
     }

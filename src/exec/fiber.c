@@ -13,10 +13,10 @@
  * few of them. */
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <ucontext.h>
 
 #include "base/base.h"
+#include "base/stack.h"
 #include "exec/lane_barriers.h"
 
 /* ThreadSanitizer keeps a call stack of its own and is told of switches. */
@@ -27,11 +27,7 @@
 #endif
 #endif
 
-enum {
-    STACK_MAX = 8 << 20, /* bytes, taken as they are touched */
-    STACK_MIN = 256 << 10,
-    FREE_MAX = 128 /* stacks kept */
-};
+enum { FREE_MAX = 128 /* stacks kept */ };
 
 struct fiber {
     ucontext_t inside;   /* where the call goes on */
@@ -47,8 +43,7 @@ struct fiber {
     bool over;
     bool waits;      /* it came back because it waits at barriers, ... */
     uint64_t opened; /* when so many had been opened */
-    uint8_t *low;    /* the stack with its guard page */
-    size_t bytes;
+    struct stack_memory stack;
     void *tsan_inside, *tsan_outside; /* ThreadSanitizer's */
 };
 
@@ -59,20 +54,6 @@ static struct {
 } stacks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- stacks ---- */
-
-static bool stack_map(struct fiber *f)
-{
-    for (f->bytes = STACK_MAX; f->bytes >= STACK_MIN; f->bytes /= 2) {
-        f->low = mmap(NULL, f->bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-        if (f->low == MAP_FAILED)
-            continue;
-        if (mprotect(f->low, WEIR_PAGE, PROT_NONE) == 0)
-            return true;
-        munmap(f->low, f->bytes);
-    }
-    return false;
-}
 
 /* NULL: no memory. */
 static struct fiber *fiber_take(void)
@@ -87,7 +68,7 @@ static struct fiber *fiber_take(void)
     if (f != NULL)
         return f;
     f = calloc(1, sizeof *f);
-    if (f == NULL || stack_map(f))
+    if (f == NULL || stack_map(&f->stack))
         return f;
     free(f);
     return NULL;
@@ -109,7 +90,7 @@ static void fiber_drop(struct fiber *f)
     if (f->tsan_inside != NULL)
         __tsan_destroy_fiber(f->tsan_inside);
 #endif
-    munmap(f->low, f->bytes);
+    stack_unmap(&f->stack);
     free(f);
 }
 
@@ -152,7 +133,8 @@ static bool fiber_begin(struct fiber *f)
 {
     if (getcontext(&f->inside) != 0)
         return false;
-    f->inside.uc_stack = (stack_t){.ss_sp = f->low + WEIR_PAGE, .ss_size = f->bytes - WEIR_PAGE};
+    f->inside.uc_stack =
+        (stack_t){.ss_sp = f->stack.low + WEIR_PAGE, .ss_size = f->stack.bytes - WEIR_PAGE};
     f->inside.uc_link = NULL;
     uintptr_t p = (uintptr_t)f;
     makecontext(&f->inside, (void (*)(void))fiber_main, 2, (unsigned)p, (unsigned)(p >> 32));
@@ -203,7 +185,7 @@ void fiber_abandon(struct grid_block *b)
 
 bool fiber_stack_ends_at(const struct grid_block *b, uint64_t address)
 {
-    return b->fiber != NULL && address - (uint64_t)b->fiber->low < WEIR_PAGE;
+    return b->fiber != NULL && address - (uint64_t)b->fiber->stack.low < WEIR_PAGE;
 }
 
 /* All of a list, and what was made in them. */

@@ -174,6 +174,8 @@ struct thread_signals {
     sigset_t lifted_set;
     bool is_held[FAULT_SIGNALS]; /* came from elsewhere meanwhile */
     siginfo_t held[FAULT_SIGNALS];
+    bool stack_replaced; /* the program's signal stack is too small, and ours is there meanwhile: */
+    stack_t replaced_stack;
 };
 
 struct grid_worker {
@@ -187,8 +189,7 @@ struct grid_worker {
     struct trouble trouble;
     struct grid_block *spare; /* the context used last */
     struct strbuf text;       /* for helpers; kept so that a fault in them leaks nothing */
-    void *signal_stack;       /* ours, or NULL when the thread had one */
-    uint64_t stack_end, stack_end_bytes; /* the pages that a full stack runs into */
+    void *signal_stack;       /* ours, or NULL while the thread has a good one */
     uint32_t smid;
     struct cdp_free_list {
         struct cdp_child *free;
@@ -203,6 +204,9 @@ struct grid_worker {
     uint32_t checked_next;                 /* and which of them is to be forgotten first */
     struct rest *rest;                     /* blocks taken and not begun, the innermost first */
 };
+
+void signal_stack_set(struct grid_worker *w);
+void signal_stack_free(struct grid_worker *w);
 
 /* The thread is stuck in a block: some of the blocks that it was to run after it are parked, so
  * that others run them (park.c). */

@@ -12,6 +12,7 @@
  * again it is another function, which knows what was there before it: handlers are the chain that
  * the program believes in, and one that it has put back stands for what there was then. */
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -22,7 +23,9 @@
 enum {
     ASK_TICKS = 1 << 16, /* some 20 µs */
     OTHERS_EACH = 8,     /* times that SIGSEGV was asked about, the rarer ones are, too */
-    LEVELS = 8           /* more replaced handlers than that are told no more from the last one */
+    LEVELS = 8,          /* more replaced handlers than that are told no more from the last one */
+    SIGNAL_STACK = 256 * 1024,
+    SIGNAL_STACK_LEAST = 64 * 1024 /* AVX-512 and AMX state alone can take 11 KiB of it */
 };
 
 static const int signals[FAULT_SIGNALS] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
@@ -105,8 +108,7 @@ void grid_set_host_trap(grid_host_trap_fn fn) { host_trap = fn; }
 static void at_level(int level, int signal, siginfo_t *info, void *context)
 {
     const struct grid_worker *w = worker_of_thread();
-    if (WEIR_UNLIKELY(host_trap != NULL) &&
-        host_trap(signal, info, context, w != NULL && w->armed))
+    if (WEIR_UNLIKELY(host_trap != NULL) && host_trap(signal, info, context, w != NULL && w->armed))
         return;
     fault_on_signal(signal, info, context);
     if (!hold(signal, info) && !forward(signal, info))
@@ -122,7 +124,8 @@ LEVEL(0)
 LEVEL(1)
 LEVEL(2)
 LEVEL(3)
-LEVEL(4) LEVEL(5) LEVEL(6) LEVEL(7)
+LEVEL(4)
+LEVEL(5) LEVEL(6) LEVEL(7)
 
     static void (*const handlers[LEVELS])(int, siginfo_t *, void *) = {
         on_signal_0, on_signal_1, on_signal_2, on_signal_3,
@@ -188,6 +191,50 @@ void grid_install_handlers(void)
     pthread_once(&once, install_all);
 }
 
+/* ---- the stack of signal handlers ---- */
+
+/* Sees to it that the handlers have a stack, since a kernel may have used up the normal one, and
+ * that it is large enough: the program may have set a small one, at any time. That one is put back
+ * when the thread returns to the program. */
+void signal_stack_set(struct grid_worker *w)
+{
+    struct thread_signals *t = &w->signals;
+    stack_t now;
+    if (sigaltstack(NULL, &now) != 0 || (now.ss_flags & SS_ONSTACK) != 0)
+        return; /* in a handler: nothing can be changed */
+    bool programs = (now.ss_flags & SS_DISABLE) == 0;
+    if (programs && now.ss_size >= SIGNAL_STACK_LEAST)
+        return;
+    if (w->signal_stack == NULL) {
+        void *p =
+            mmap(NULL, SIGNAL_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (p == MAP_FAILED)
+            return; /* faults still work unless the stack itself is used up */
+        w->signal_stack = p;
+    }
+    if (sigaltstack(&(stack_t){.ss_sp = w->signal_stack, .ss_size = SIGNAL_STACK}, NULL) != 0 ||
+        !programs)
+        return;
+    t->replaced_stack = now;
+    t->stack_replaced = true;
+}
+
+static void signal_stack_restore(struct thread_signals *t)
+{
+    t->stack_replaced = false;
+    sigaltstack(&t->replaced_stack, NULL);
+}
+
+void signal_stack_free(struct grid_worker *w)
+{
+    stack_t now;
+    if (w->signal_stack == NULL)
+        return;
+    if (sigaltstack(NULL, &now) == 0 && now.ss_sp == w->signal_stack)
+        sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+    munmap(w->signal_stack, SIGNAL_STACK);
+}
+
 /* ---- before and after device work ---- */
 
 static uint64_t ticks(void)
@@ -247,12 +294,17 @@ void grid_signals_enter(struct grid_worker *w)
     if (WEIR_LIKELY(now - w->signals.asked_at < ASK_TICKS))
         return;
     w->signals.asked_at = now;
+    signal_stack_set(w);
     ask(&w->signals);
 }
 
 static void restore(struct thread_signals *t)
 {
     t->asked_at = 0; /* and asks again the next time */
+    if (t->stack_replaced)
+        signal_stack_restore(t);
+    if (!t->lifted)
+        return;
     pthread_sigmask(SIG_BLOCK, &t->lifted_set, NULL);
     t->lifted = false;
     atomic_signal_fence(memory_order_seq_cst);
@@ -261,6 +313,6 @@ static void restore(struct thread_signals *t)
 
 void grid_signals_leave(struct grid_worker *w)
 {
-    if (WEIR_UNLIKELY(w->signals.lifted))
+    if (WEIR_UNLIKELY(w->signals.lifted || w->signals.stack_replaced))
         restore(&w->signals);
 }

@@ -9,12 +9,9 @@
 
 #include "base/base.h"
 #include "base/round.h"
+#include "base/stack.h"
 #include "exec/internal.h"
 #include "hazards/hazards.h"
-
-enum {
-    SIGNAL_STACK = 256 * 1024, /* AVX-512 and AMX state alone can take 11 KiB of it */
-};
 
 static struct {
     pthread_mutex_t lock;
@@ -260,10 +257,7 @@ static void worker_free(void *arg)
     struct grid_worker *w = arg;
     cdp_free_records(w);
     self = NULL;
-    if (w->signal_stack != NULL) {
-        sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
-        munmap(w->signal_stack, SIGNAL_STACK);
-    }
+    signal_stack_free(w);
     if (w->spare != NULL)
         context_keep(w->spare);
     sb_free(&w->text);
@@ -272,38 +266,6 @@ static void worker_free(void *arg)
 
 static void make_key(void) { pthread_key_create(&key, worker_free); }
 
-/* A stack for the signal handlers, unless the thread has a good one: a kernel may have used up the
- * normal one. */
-static void set_signal_stack(struct grid_worker *w)
-{
-    stack_t old;
-    if (sigaltstack(NULL, &old) == 0 && (old.ss_flags & SS_DISABLE) == 0 &&
-        old.ss_size >= 16 * 1024)
-        return;
-    void *p = mmap(NULL, SIGNAL_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED)
-        return; /* faults still work unless the stack itself is used up */
-    w->signal_stack = p;
-    sigaltstack(&(stack_t){.ss_sp = p, .ss_size = SIGNAL_STACK}, NULL);
-}
-
-/* Finds out where the thread's stack ends. */
-static void find_stack_end(struct grid_worker *w)
-{
-    pthread_attr_t attr;
-    void *low;
-    size_t size, guard;
-    if (pthread_getattr_np(pthread_self(), &attr) != 0)
-        return;
-    if (pthread_attr_getstack(&attr, &low, &size) == 0 &&
-        pthread_attr_getguardsize(&attr, &guard) == 0) {
-        guard = guard < WEIR_PAGE ? WEIR_PAGE : guard;
-        w->stack_end = (uint64_t)low - guard;
-        w->stack_end_bytes = 2 * guard; /* systems differ in whether the guard is part of it */
-    }
-    pthread_attr_destroy(&attr);
-}
-
 struct grid_worker *grid_worker_self(uint32_t smid)
 {
     if (WEIR_LIKELY(self != NULL))
@@ -311,8 +273,8 @@ struct grid_worker *grid_worker_self(uint32_t smid)
     pthread_once(&once, make_key);
     struct grid_worker *w = xcalloc(1, sizeof *w);
     w->smid = smid;
-    set_signal_stack(w);
-    find_stack_end(w);
+    signal_stack_set(w);
+    stack_look();
     pthread_setspecific(key, w);
     self = w;
     return w;

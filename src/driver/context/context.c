@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/own_threads.h"
+#include "base/stack.h"
 #include "driver/driver.h"
 #include "driver/error/fault.h"
 #include "driver/error/site.h"
@@ -257,10 +258,16 @@ void context_set_flags(CUcontext c, unsigned flags)
         device_context_set_wait(c->device, wait_of(flags));
 }
 
+static void open_device(void *context)
+{
+    CUcontext c = context;
+    c->device = device_context_new(driver_device(c->ordinal));
+}
+
 static bool activate(CUcontext c)
 {
     if (c->device == NULL) {
-        c->device = device_context_new(driver_device(c->ordinal));
+        stack_call(open_device, c);
         if (c->device == NULL)
             return false;
         device_context_set_wait(c->device, wait_of(c->flags));

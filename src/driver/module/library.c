@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stack.h"
 #include "driver/objects.h"
 
 /* A kernel of a library: a name that becomes a function in whatever context uses it. */
@@ -18,7 +19,7 @@ struct CUkern_st {
 /* ---- loading ---- */
 
 /* Parses and checks the image, so that loading it in a context later needs it no more. */
-static CUresult library_load(CUlibrary *out, const void *code, size_t size, struct jit_request *q)
+static CUresult load(CUlibrary *out, const void *code, size_t size, struct jit_request *q)
 {
     struct diag d = {0}, warning = {0};
     CUresult r = CUDA_SUCCESS;
@@ -41,6 +42,27 @@ static CUresult library_load(CUlibrary *out, const void *code, size_t size, stru
         observe_object_made(OBSERVE_LIBRARY, lib);
     *out = lib;
     return CUDA_SUCCESS;
+}
+
+struct library_call {
+    CUlibrary *out;
+    const void *code;
+    size_t size;
+    struct jit_request *request;
+    CUresult result;
+};
+
+static void load_here(void *arg)
+{
+    struct library_call *c = arg;
+    c->result = load(c->out, c->code, c->size, c->request);
+}
+
+static CUresult library_load(CUlibrary *out, const void *code, size_t size, struct jit_request *q)
+{
+    struct library_call c = {.out = out, .code = code, .size = size, .request = q};
+    stack_call(load_here, &c);
+    return c.result;
 }
 
 static CUresult check_options(const CUlibraryOption *options, void *const *values, unsigned count)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "base/stack.h"
 #include "container/container.h"
 #include "container/fatbin.h"
 #include "driver/launch/cdp.h"
@@ -205,7 +206,7 @@ CUresult module_refuse(CUresult code, const struct diag *d, struct strbuf *log)
     return driver_error(code, "%s", text);
 }
 
-CUresult module_load(CUcontext ctx, const struct module_source *source, struct strbuf *log,
+static CUresult load(CUcontext ctx, const struct module_source *source, struct strbuf *log,
                      CUmodule *out)
 {
     struct diag d = {0}, warning = {0};
@@ -243,6 +244,28 @@ CUresult module_load(CUcontext ctx, const struct module_source *source, struct s
     pthread_mutex_unlock(&ctx->lock);
     *out = m;
     return CUDA_SUCCESS;
+}
+
+struct load_call {
+    CUcontext ctx;
+    const struct module_source *source;
+    struct strbuf *log;
+    CUmodule *out;
+    CUresult result;
+};
+
+static void load_here(void *arg)
+{
+    struct load_call *c = arg;
+    c->result = load(c->ctx, c->source, c->log, c->out);
+}
+
+CUresult module_load(CUcontext ctx, const struct module_source *source, struct strbuf *log,
+                     CUmodule *out)
+{
+    struct load_call c = {.ctx = ctx, .source = source, .log = log, .out = out};
+    stack_call(load_here, &c);
+    return c.result;
 }
 
 void module_unload(CUmodule m)
@@ -287,6 +310,20 @@ static CUresult new_function(CUmodule m, struct ptx_func *func, CUfunction *out)
     return CUDA_SUCCESS;
 }
 
+/* A function of the module that is asked for the first time. */
+struct function_call {
+    CUmodule module;
+    struct ptx_func *func;
+    CUfunction *out;
+    CUresult result;
+};
+
+static void new_function_here(void *arg)
+{
+    struct function_call *c = arg;
+    c->result = new_function(c->module, c->func, c->out);
+}
+
 CUresult module_function(CUmodule m, const char *name, CUfunction *out)
 {
     struct ptx_func *func = ptx_find_func(m->ptx, name);
@@ -300,8 +337,11 @@ CUresult module_function(CUmodule m, const char *name, CUfunction *out)
     for (CUfunction f = m->functions; f != NULL && *out == NULL; f = f->next)
         if (f->func == func)
             *out = f;
-    if (*out == NULL)
-        r = new_function(m, func, out);
+    if (*out == NULL) {
+        struct function_call c = {.module = m, .func = func, .out = out};
+        stack_call(new_function_here, &c);
+        r = c.result;
+    }
     pthread_mutex_unlock(&m->lock);
     return r;
 }

@@ -29,6 +29,7 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/schedule.h"
+#include "base/stack.h"
 #include "driver/error/checks.h"
 #include "driver/error/races.h"
 #include "driver/module/perf_map.h"
@@ -39,7 +40,6 @@
 
 /* Of a grid, for each worker: from here on baseline code does little of it. */
 enum { MANY_BLOCKS = 16 };
-enum { BASELINE_STACK = 4 << 20 }; /* least stack of threads that launch baseline code */
 
 static struct variant *find_variant(CUfunction f, const uint32_t ntid[3], bool grid_small)
 {
@@ -49,21 +49,6 @@ static struct variant *find_variant(CUfunction f, const uint32_t ntid[3], bool g
             v->grid_small == grid_small)
             return v;
     return NULL;
-}
-
-/* Has this thread too small a stack for baseline code, which takes up to a megabyte? Who launches a
- * kernel often waits for it, and who waits runs blocks. */
-static bool stack_is_small(void)
-{
-    pthread_attr_t attr;
-    void *start;
-    size_t bytes = SIZE_MAX;
-    if (pthread_getattr_np(pthread_self(), &attr) != 0)
-        return false;
-    if (pthread_attr_getstack(&attr, &start, &bytes) != 0)
-        bytes = SIZE_MAX;
-    pthread_attr_destroy(&attr);
-    return bytes < BASELINE_STACK;
 }
 
 /* What WEIR_JIT asks for: how to compile first, and whether optimized code is to follow baseline
@@ -77,8 +62,6 @@ static uint32_t first_tier(CUfunction f, const uint32_t grid[3], bool *follow)
         return JIT_TIER_OPTIMIZING;
     if (both || baseline)
         return JIT_TIER_BASELINE;
-    if (stack_is_small())
-        return JIT_TIER_OPTIMIZING;
     struct device_facts facts;
     device_facts(driver_device(f->module->ctx->ordinal), &facts);
     return blocks >= (uint64_t)MANY_BLOCKS * facts.workers ? JIT_TIER_FIRST_OF_MANY
@@ -184,6 +167,19 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
     return CUDA_SUCCESS;
 }
 
+struct compile_call {
+    CUfunction f;
+    const uint32_t *ntid, *grid;
+    struct variant **out;
+    CUresult result;
+};
+
+static void compile_here(void *arg)
+{
+    struct compile_call *c = arg;
+    c->result = compile_variant(c->f, c->ntid, c->grid, c->out);
+}
+
 CUresult function_variant(CUfunction f, const uint32_t ntid[3], const uint32_t grid[3],
                           struct variant **out)
 {
@@ -191,11 +187,13 @@ CUresult function_variant(CUfunction f, const uint32_t ntid[3], const uint32_t g
     *out = find_variant(f, ntid, small);
     if (WEIR_LIKELY(*out != NULL))
         return CUDA_SUCCESS;
+    struct compile_call c = {.f = f, .ntid = ntid, .grid = grid, .out = out};
     pthread_mutex_lock(&f->lock);
     *out = find_variant(f, ntid, small);
-    CUresult r = *out != NULL ? CUDA_SUCCESS : compile_variant(f, ntid, grid, out);
+    if (*out == NULL)
+        stack_call(compile_here, &c);
     pthread_mutex_unlock(&f->lock);
-    return r;
+    return c.result; /* success, unless the compiler says otherwise */
 }
 
 void variants_free(CUfunction f)
