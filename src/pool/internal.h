@@ -326,6 +326,7 @@ void watch_chunks(enum pool_event_kind kind, const struct pool *p, uint64_t addr
                   uint64_t bytes);
 
 extern WEIR_OWN struct pool_order pool_order;
+extern WEIR_OWN struct pool_source pool_source;
 /* Something was freed since the last synchronization. */
 extern WEIR_OWN _Atomic bool pool_freed;
 

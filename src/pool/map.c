@@ -35,7 +35,7 @@ bool map_open(int device, struct diag *d)
     bool ok = true;
     pthread_mutex_lock(&opening);
     if (m->granules == 0) {
-        ok = mem_range(device, &base, &bytes) && open_tables(m, bytes / POOL_GRANULE);
+        ok = pool_source.range(device, &base, &bytes) && open_tables(m, bytes / POOL_GRANULE);
         if (ok) {
             pthread_mutex_init(&m->lock, NULL);
             m->base = base;

@@ -122,13 +122,9 @@ void pool_stream_ended(void *stream)
 
 static const struct mem_suballocator suballocator;
 
-/* As large as the device's range, for the bytes to have the same offsets as there. */
 static struct mem_file *open_file(const struct pool_config *config, struct diag *d)
 {
-    uint64_t base, bytes;
-    struct mem_file *f = NULL;
-    if (mem_range(config->device, &base, &bytes))
-        f = file_new(FILE_POOL, config->device, bytes, 1);
+    struct mem_file *f = pool_source.file_new != NULL ? pool_source.file_new(config->device) : NULL;
     if (f == NULL)
         diag_set(d, 0, 0, "cannot make a file in memory for a pool: %s", strerror(errno));
     return f;
@@ -153,8 +149,8 @@ struct pool *pool_new(const struct pool_config *config, struct diag *d)
         atomic_init(&p->switches[i], true);
     struct pool_shard *common = xaligned_alloc(64, sizeof *common);
     pthread_mutex_lock(&all.lock);
-    if (!all.registered)
-        mem_set_suballocator(&suballocator);
+    if (!all.registered && pool_source.set_suballocator != NULL)
+        pool_source.set_suballocator(&suballocator);
     all.registered = true;
     p->number = ++all.pool_numbers;
     atomic_init(&common->lock, 0);
@@ -217,7 +213,7 @@ static void finish(struct pool *p)
     }
     free(p->shards);
     if (p->shared != NULL)
-        file_close(p->shared);
+        pool_source.file_close(p->shared);
     pthread_mutex_unlock(&p->lock);
     pthread_mutex_destroy(&p->lock);
     free(p);

@@ -8,7 +8,8 @@
  * the whole pool, by the rules of spec A7; only when that has nothing either, new chunks are taken.
  *
  * The layer knows nothing of streams but what it may ask by struct pool_order: a stream is a
- * pointer, a moment of it a timestamp and a count. Kernels, contexts and the API are unknown here.
+ * pointer, a moment of it a timestamp and a count. Its chunks come by struct pool_source. Kernels,
+ * contexts and the API are unknown here.
  *
  * Statistics are exact in the order of calls, their high-water marks too (see claim in internal.h).
  *
@@ -38,8 +39,9 @@ struct pool_order {
     uint64_t (*completed)(void *stream);         /* counts up to this have passed */
     uint64_t (*proven)(void *stream);            /* timestamps below this: the host knows */
     uint64_t (*ordered)(void *stream, void *on); /* timestamps of `on` below this come before */
-    void (*wait)(void *stream, void *on, uint64_t count); /* makes it so, for its later work */
-    void (*keep)(void *stream);                           /* it can be asked until it is released */
+    /* Makes it so, for its later work. False: it cannot be. */
+    bool (*wait)(void *stream, void *on, uint64_t count);
+    void (*keep)(void *stream); /* it can be asked until it is released */
     void (*release)(void *stream);
     uint64_t (*id)(void *stream); /* its number, for people */
     size_t slot; /* where in a stream's memory a word for this layer is: an _Atomic(void *), NULL
@@ -48,6 +50,26 @@ struct pool_order {
 };
 /* Once, before anything else. */
 void pool_set_order(const struct pool_order *order);
+
+/* Where chunks come from; what each function promises stands beside its namesake in
+ * memory/memory.h. */
+struct pool_source {
+    bool (*range)(int device, uint64_t *base, uint64_t *bytes);
+    enum mem_status (*take)(int device, enum mem_kind kind, uint64_t bytes, uint64_t at, int fd,
+                            uint32_t devices, uint64_t *base);
+    void (*allow)(int device, uint64_t base, uint64_t bytes, uint32_t devices);
+    void (*drop)(int device, uint64_t base, uint64_t bytes, int fd);
+    void (*usage)(int device, uint64_t *free_bytes, uint64_t *total_bytes);
+    /* Is told once who answers for addresses in the chunks; NULL: it does not ask. */
+    void (*set_suballocator)(const struct mem_suballocator *s);
+    /* For pools that other processes can map; NULL where there are none. */
+    struct mem_file *(*file_new)(int device);
+    void (*file_close)(struct mem_file *f);
+};
+/* Once, before the first pool. */
+void pool_set_source(const struct pool_source *source);
+/* The memory layer (memory_source.c). */
+extern const struct pool_source pool_memory_source;
 
 struct pool;
 

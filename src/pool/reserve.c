@@ -26,7 +26,7 @@ static uint64_t limit(const struct pool *p)
 bool reserve_possible(struct pool *p, uint64_t granules)
 {
     uint64_t unused, total, bytes = (uint64_t)pool_used(p) + (granules << GRANULE_SHIFT);
-    mem_usage(p->config.device, &unused, &total);
+    pool_source.usage(p->config.device, &unused, &total);
     return bytes <= total && bytes <= limit(p);
 }
 
@@ -40,8 +40,8 @@ static bool take(struct pool *p, uint64_t bytes, uint64_t at)
     if (b == NULL)
         return false;
     if (bytes > limit(p) - p->reserved ||
-        mem_chunks_take(p->config.device, p->config.kind, bytes, at, p->file,
-                        atomic_load(&p->devices), &base) != MEM_OK) {
+        pool_source.take(p->config.device, p->config.kind, bytes, at, p->file,
+                         atomic_load(&p->devices), &base) != MEM_OK) {
         spare_put(common, b);
         return false;
     }
@@ -105,7 +105,10 @@ bool reserve_grow(struct pool *p, uint64_t granules)
     if (joins > 0 && ((step_fits && step > need && take(p, step, p->end)) || take(p, need, p->end)))
         return true;
     need = whole_chunks(bytes);
-    return (step_fits && step > need && take(p, step, 0)) || take(p, need, 0);
+    if (step_fits && step > need && take(p, step, 0))
+        return true;
+    /* After those taken last, so that what is freed there joins. */
+    return (p->end != 0 && take(p, need, p->end)) || take(p, need, 0);
 }
 
 /* ---- giving back ---- */
@@ -125,7 +128,7 @@ static void give_back(struct pool *p, uint64_t first, uint64_t n)
     p->released += n * MEM_CHUNK;
     if (watched())
         watch_chunks(POOL_UNMAPPED, p, m->base + first * MEM_CHUNK, n * MEM_CHUNK);
-    mem_chunks_drop(p->config.device, m->base + first * MEM_CHUNK, n * MEM_CHUNK, p->file);
+    pool_source.drop(p->config.device, m->base + first * MEM_CHUNK, n * MEM_CHUNK, p->file);
 }
 
 struct release {
@@ -234,5 +237,5 @@ void reserve_allow(struct pool *p, uint32_t devices)
 {
     atomic_store(&p->devices, devices);
     for (uint64_t c = p->low, n; (n = next_run(p, c, &c)) > 0; c += n)
-        mem_chunks_allow(p->config.device, p->map->base + c * MEM_CHUNK, n * MEM_CHUNK, devices);
+        pool_source.allow(p->config.device, p->map->base + c * MEM_CHUNK, n * MEM_CHUNK, devices);
 }

@@ -111,8 +111,11 @@ static struct block *take_by(struct pool *p, struct pool_shard *s, struct pool_s
             return NULL;
         b = cut_from(from, q.found, granules);
     }
-    if (b != NULL && rule == POOL_RULE_INTERNAL)
-        pool_order.wait(s->stream, from->stream, b->count);
+    if (b != NULL && rule == POOL_RULE_INTERNAL &&
+        !pool_order.wait(s->stream, from->stream, b->count)) {
+        bins_add(from, b);
+        return NULL;
+    }
     return b;
 }
 
@@ -225,7 +228,8 @@ static void gather_by_rule(struct pool *p, struct pool_shard *s, enum pool_rule 
         if (rule == POOL_RULE_INTERNAL) {
             uint64_t latest = 0;
             bins_visit(from, 1, find_latest, &latest);
-            pool_order.wait(s->stream, from->stream, latest);
+            if (!pool_order.wait(s->stream, from->stream, latest))
+                continue;
         }
         g.point = pool_order.mark(s->stream); /* the wait comes before it */
         bins_visit(from, 1, move, &g);

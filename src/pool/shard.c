@@ -5,9 +5,11 @@
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 struct pool_order pool_order;
+struct pool_source pool_source;
 _Atomic bool pool_freed;
 
 void pool_set_order(const struct pool_order *order) { pool_order = *order; }
+void pool_set_source(const struct pool_source *source) { pool_source = *source; }
 
 void shard_await(struct pool_shard *s)
 {

@@ -23,7 +23,7 @@ static uint64_t next(uint64_t *state)
 static struct pool_point mark(void *stream) { return (struct pool_point){1, 1}; }
 static uint64_t one(void *stream) { return 1; }
 static uint64_t ordered(void *stream, void *on) { return 1; }
-static void wait_for(void *stream, void *on, uint64_t count) {}
+static bool wait_for(void *stream, void *on, uint64_t count) { return true; }
 static uint64_t passed(void *stream) { return 1; }
 
 static void *work(void *arg)

@@ -136,10 +136,11 @@ static inline uint64_t world_ordered(void *stream, void *on)
 {
     return ((struct stream *)stream)->after[((struct stream *)on)->number];
 }
-static inline void world_wait(void *stream, void *on, uint64_t count)
+static inline bool world_wait(void *stream, void *on, uint64_t count)
 {
     world_internal++;
     world_depend(stream, ((struct stream *)on)->number, count);
+    return true;
 }
 static inline void world_keep(void *stream) {}
 static inline uint64_t world_id(void *stream)
@@ -173,6 +174,7 @@ static inline void world_begin(uint64_t memory)
         world[i].now = world[i].proven = 1;
     }
     pool_set_order(&order);
+    pool_set_source(&pool_memory_source);
 }
 
 static inline struct pool *world_pool(uint64_t max_bytes)

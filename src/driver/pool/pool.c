@@ -16,9 +16,10 @@ static struct pool_point pool_mark(void *stream) { return stream_point(stream); 
 static uint64_t pool_completed(void *stream) { return device_stream_completed(stream); }
 static uint64_t pool_proven(void *stream) { return device_stream_proven(stream); }
 static uint64_t pool_ordered(void *stream, void *on) { return device_stream_ordered(stream, on); }
-static void pool_wait(void *stream, void *on, uint64_t count)
+static bool pool_wait(void *stream, void *on, uint64_t count)
 {
     device_stream_wait_count(stream, on, count);
+    return true;
 }
 static void pool_keep(void *stream) { device_stream_keep(stream); }
 static void pool_release(void *stream) { device_stream_release(stream); }
@@ -47,6 +48,7 @@ static void follow(void)
     pool_set_order(&(struct pool_order){pool_mark, pool_completed, pool_proven, pool_ordered,
                                         pool_wait, pool_keep, pool_release, pool_id,
                                         device_stream_slot, pool_observed_id});
+    pool_set_source(&pool_memory_source);
     device_follow_order(stream_ended);
     pool_report_begin();
     pool_trace_begin();
