@@ -79,7 +79,7 @@ def layers():
     f.box(640, 16, 220, 44, "libsyncedmem", ["src/syncedmem"], fill=HOST)
     f.arrow((485, 60), (485, 92), label="cuda*()", at=(494, 81))
     f.arrow((750, 60), (750, 92), label="cuda*()", at=(759, 81))
-    f.box(20, 94, 840, 44, "libcudart", ["src/runtime: the runtime API over the driver API alone"], fill=HOST)
+    f.box(20, 94, 840, 44, "libcudart", ["src/runtime: the runtime API over the driver API alone; src/gpu: its pools on a GPU"], fill=HOST)
     f.arrow((330, 138), (330, 170), label="cu*(): any libcuda.so.1 will do", at=(339, 159))
 
     f.box(20, 172, 600, 400, "libcuda.so.1", fill=PAPER, dashed=True, top=True)

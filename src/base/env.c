@@ -96,6 +96,9 @@ static const struct env_entry entries[ENV_COUNT] = {
                     "Driver that the runtime uses: \"cpu\", Weir's; \"gpu\", that of a GPU; "
                     "\"auto\", that of a GPU if it has a device, else Weir's; or the path of a "
                     "library."},
+    [ENV_POOLS] = {"WEIR_POOLS", "driver on the CPU, own on a GPU",
+                   "Who serves stream-ordered memory (cudaMallocAsync): \"own\", the runtime's "
+                   "pools, over any driver; \"driver\", the driver's (docs/gpu.md)."},
     [ENV_VISIBLE_DEVICES] = {"CUDA_VISIBLE_DEVICES", "every device",
                              "Devices that programs see, by number, in this order."},
 };

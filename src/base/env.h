@@ -38,6 +38,7 @@ enum env_variable {
     ENV_POOLS_TRACE,
     ENV_CCCL,
     ENV_DRIVER,
+    ENV_POOLS,
     ENV_VISIBLE_DEVICES,
     ENV_COUNT
 };

@@ -80,6 +80,8 @@ static void init(void)
     if (init_result == cudaSuccess)
         init_result = rt_error(CU(cuInit, 0));
     if (init_result == cudaSuccess)
+        rt_choose_pools();
+    if (init_result == cudaSuccess)
         __atomic_store_n(&rt_started_flag, true, __ATOMIC_RELEASE);
 }
 

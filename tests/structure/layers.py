@@ -35,12 +35,13 @@ ALLOWED = {
     "races": {"base", "observe", "memory", "findings"},
     "driver": {"base", "observe", "timeline", "ptx", "container", "abi", "loader", "memory", "pool", "texture", "exec",
                "device", "findings", "checks", "races"},
-    "runtime": set(),
+    "gpu": {"base", "memory", "pool"},
+    "runtime": {"base", "gpu"},
     "syncedmem": set(),
     "devlib": set(),
 }
 # Single headers beyond that.
-ALSO = {("runtime", "base/errors.def")}
+ALSO = set()
 MAX_LINES, MAX_FILES = 820, 46
 # Arguments of a call that returns after the last use: nothing is registered.
 ARGUMENTS = {"mem_visit", "space_visit", "pool_visit", "env_unknown", "plugin_call", "memory_guarded", "stack_call",

@@ -1,5 +1,6 @@
 // A4, E1: pools of host memory and of managed memory: what can be made, which pool each place uses,
 // who may reach them, what their pointers are. (cudaMemGetMemPool and its kin came with CUDA 13.)
+// RUN own-pools: WEIR_POOLS=own
 #include <cuda.h>
 #include <cuda_runtime.h>
 

@@ -1,4 +1,5 @@
 // A5, A6, A10: which calls have a pool give memory back to the system; what outlives its pool.
+// RUN own-pools: WEIR_POOLS=own
 #include <cuda_runtime.h>
 
 #include <unistd.h>

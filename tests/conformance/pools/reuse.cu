@@ -1,5 +1,6 @@
 // A7: which memory an allocation gets: the table of three switches, ways of order, frees pending
 // and passed, with space in the pool and without; and what a synchronization proves.
+// RUN own-pools: WEIR_POOLS=own
 #include <cuda_runtime.h>
 
 #include <cstring>

@@ -2,6 +2,7 @@
 // and freed on the same stream or, after an event, on another one; streams come and go, or all
 // threads use the same ones. No two allocations may ever hold the same bytes, with space in the
 // pool and with too little.
+// RUN own-pools: WEIR_POOLS=own
 #include <cuda_runtime.h>
 
 #include <cstring>

@@ -1,0 +1,149 @@
+/* capture: what else the runtime calls that order depends on: commands of the legacy stream, which
+ * all blocking streams wait for; captures; events that graphs and launches record. */
+#include "gpu/internal.h"
+
+/* ---- commands of the legacy stream ---- */
+
+/* The context when the stream is the legacy one and order is followed; NULL: the call is like any
+ * other. */
+static inline struct context *legacy_begins(CUstream h, uint64_t *at)
+{
+    if (!followed() || (h != NULL && h != CU_STREAM_LEGACY))
+        return NULL;
+    *at = tick();
+    return context_current();
+}
+
+static inline CUresult legacy_ends(struct context *c, uint64_t at, CUresult r)
+{
+    if (c != NULL && r == CUDA_SUCCESS)
+        raise_to(&c->legacy_tick, at);
+    return r;
+}
+
+#define COMMAND(name, parameters, stream, ...)                                                     \
+    CUresult gpu_##name parameters                                                                 \
+    {                                                                                              \
+        uint64_t at = 0;                                                                           \
+        struct context *c = legacy_begins(stream, &at);                                            \
+        return legacy_ends(c, at, driver.name(__VA_ARGS__));                                       \
+    }
+
+COMMAND(cuLaunchKernel,
+        (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+         unsigned shared, CUstream s, void **params, void **extra),
+        s, f, gx, gy, gz, bx, by, bz, shared, s, params, extra)
+COMMAND(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s), s, to, from, n, s)
+COMMAND(cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t n, CUstream s), s, to, from,
+        n, s)
+COMMAND(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t n, CUstream s), s, to, from, n, s)
+COMMAND(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s), s, to, from,
+        n, s)
+COMMAND(cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t n, CUstream s), s, to, value,
+        n, s)
+
+CUresult gpu_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params,
+                              void **extra)
+{
+    uint64_t at = 0;
+    for (unsigned i = 0; followed() && config->attrs != NULL && i < config->numAttrs; i++) {
+        const CUlaunchAttribute *a = &config->attrs[i];
+        if (a->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)
+            event_is_recorded_by_others(a->value.programmaticEvent.event);
+        if (a->id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
+            event_is_recorded_by_others(a->value.launchCompletionEvent.event);
+    }
+    struct context *c = legacy_begins(config->hStream, &at);
+    return legacy_ends(c, at, driver.cuLaunchKernelEx(config, f, params, extra));
+}
+
+/* ---- captures ---- */
+
+/* What was freed in the stream can no longer be asked about while it is captured. */
+static void capture_begins(CUstream h)
+{
+    struct stream *s = followed() ? stream_find(h) : NULL;
+    if (s != NULL && stream_has_pending_frees(s))
+        stream_leave_mark(s);
+    atomic_fetch_add(&closer, 1);
+}
+
+static CUresult capture_began(CUresult r)
+{
+    if (r != CUDA_SUCCESS)
+        atomic_fetch_sub(&closer, 1);
+    return r;
+}
+
+CUresult gpu_cuStreamBeginCapture_v2(CUstream h, CUstreamCaptureMode mode)
+{
+    capture_begins(h);
+    return capture_began(driver.cuStreamBeginCapture_v2(h, mode));
+}
+
+CUresult gpu_cuStreamBeginCaptureToGraph(CUstream h, CUgraph graph, const CUgraphNode *nodes,
+                                         const CUgraphEdgeData *edges, size_t count,
+                                         CUstreamCaptureMode mode)
+{
+    capture_begins(h);
+    return capture_began(driver.cuStreamBeginCaptureToGraph(h, graph, nodes, edges, count, mode));
+}
+
+/* A capture is over whatever the answer, unless the call was not about one: then it never began. */
+CUresult gpu_cuStreamEndCapture(CUstream h, CUgraph *graph)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE, after = status;
+    driver.cuStreamIsCapturing(h, &status);
+    CUresult r = driver.cuStreamEndCapture(h, graph);
+    driver.cuStreamIsCapturing(h, &after);
+    if (status != CU_STREAM_CAPTURE_STATUS_NONE && after == CU_STREAM_CAPTURE_STATUS_NONE &&
+        atomic_load(&closer) > 0)
+        atomic_fetch_sub(&closer, 1);
+    return r;
+}
+
+/* ---- graphs that record events ---- */
+
+CUresult gpu_cuGraphAddEventRecordNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes,
+                                       size_t count, CUevent h)
+{
+    event_is_recorded_by_others(h);
+    return driver.cuGraphAddEventRecordNode(out, graph, nodes, count, h);
+}
+
+CUresult gpu_cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent h)
+{
+    event_is_recorded_by_others(h);
+    return driver.cuGraphEventRecordNodeSetEvent(node, h);
+}
+
+CUresult gpu_cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent h)
+{
+    event_is_recorded_by_others(h);
+    return driver.cuGraphExecEventRecordNodeSetEvent(exec, node, h);
+}
+
+static void look_at_node(const CUgraphNodeParams *p)
+{
+    if (p != NULL && p->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD)
+        event_is_recorded_by_others(p->eventRecord.event);
+}
+
+CUresult gpu_cuGraphAddNode_v2(CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes,
+                               const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *p)
+{
+    look_at_node(p);
+    return driver.cuGraphAddNode_v2(out, graph, nodes, edges, count, p);
+}
+
+CUresult gpu_cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *p)
+{
+    look_at_node(p);
+    return driver.cuGraphNodeSetParams(node, p);
+}
+
+CUresult gpu_cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *p)
+{
+    look_at_node(p);
+    return driver.cuGraphExecNodeSetParams(exec, node, p);
+}

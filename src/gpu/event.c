@@ -1,0 +1,235 @@
+/* event: events of the program: what each says about order, from the call that recorded it to those
+ * that wait for it.
+ *
+ * Only events that the runtime has made are followed, and not those that something else may record:
+ * another process, a graph, the end of a launch. What a recording says is published once the driver
+ * has made it, and counts for who waits only if no other recording came between. */
+#include "gpu/internal.h"
+
+struct event {
+    struct node node; /* the key is the handle */
+    pthread_mutex_t lock;
+    struct vector *says; /* NULL: nothing */
+    uint64_t version;    /* of the recording */
+    bool others;         /* it may be recorded by something else */
+};
+
+static struct table events = {.lock = PTHREAD_MUTEX_INITIALIZER, .bytes = sizeof(struct event)};
+
+static void forget(CUevent h)
+{
+    struct event *e = (struct event *)table_remove(&events, h);
+    if (e == NULL)
+        return;
+    pthread_mutex_lock(&e->lock);
+    vector_unref(e->says);
+    e->says = NULL;
+    e->version++;
+    pthread_mutex_unlock(&e->lock);
+    table_spare(&events, &e->node);
+}
+
+void event_is_recorded_by_others(CUevent h)
+{
+    struct event *e = (struct event *)table_find(&events, h);
+    if (e == NULL)
+        return;
+    pthread_mutex_lock(&e->lock);
+    e->others = true;
+    vector_unref(e->says);
+    e->says = NULL;
+    e->version++;
+    pthread_mutex_unlock(&e->lock);
+}
+
+CUresult gpu_cuEventCreate(CUevent *out, unsigned flags)
+{
+    CUresult r = driver.cuEventCreate(out, flags);
+    if (r != CUDA_SUCCESS)
+        return r;
+    forget(*out); /* the driver has ended one of that handle and told nobody */
+    if ((flags & CU_EVENT_INTERPROCESS) == 0) {
+        struct event *e = (struct event *)table_add(&events, *out);
+        pthread_mutex_init(&e->lock, NULL);
+    }
+    return r;
+}
+
+CUresult gpu_cuEventDestroy_v2(CUevent h)
+{
+    forget(h);
+    return driver.cuEventDestroy_v2(h);
+}
+
+CUresult gpu_cuIpcGetEventHandle(CUipcEventHandle *out, CUevent h)
+{
+    event_is_recorded_by_others(h);
+    return driver.cuIpcGetEventHandle(out, h);
+}
+
+/* ---- recording ---- */
+
+/* What it said is over: takes that out, to be renewed. */
+static struct vector *record_begins(struct event *e, uint64_t *version)
+{
+    pthread_mutex_lock(&e->lock);
+    struct vector *v = e->says;
+    e->says = NULL;
+    *version = ++e->version;
+    pthread_mutex_unlock(&e->lock);
+    return v;
+}
+
+static void record_ends(struct event *e, struct vector *v, uint64_t version, bool done)
+{
+    pthread_mutex_lock(&e->lock);
+    if (done && e->version == version && !e->others) {
+        e->says = v;
+        v = NULL;
+    }
+    pthread_mutex_unlock(&e->lock);
+    vector_unref(v);
+}
+
+/* A recording that a capture takes down is none. */
+static struct vector *say(struct stream *s, uint64_t at, struct vector *old)
+{
+    if (s != NULL && !(WEIR_UNLIKELY(atomic_load(&closer) > 0) && stream_is_captured(s)))
+        return stream_snapshot(s, at, old);
+    vector_unref(old);
+    return NULL;
+}
+
+static __attribute__((noinline)) CUresult record_followed(CUevent h, CUstream stream)
+{
+    struct event *e = (struct event *)table_find(&events, h);
+    if (e == NULL)
+        return driver.cuEventRecord(h, stream);
+    uint64_t version, at = tick();
+    struct stream *s = stream_find(stream);
+    struct vector *v = say(s, at, record_begins(e, &version));
+    CUresult r = driver.cuEventRecord(h, stream);
+    record_ends(e, v, version, r == CUDA_SUCCESS);
+    device_failed(r);
+    return r;
+}
+
+CUresult gpu_cuEventRecord(CUevent h, CUstream stream)
+{
+    return followed() ? record_followed(h, stream) : driver.cuEventRecord(h, stream);
+}
+
+CUresult gpu_cuEventRecordWithFlags(CUevent h, CUstream stream, unsigned flags)
+{
+    event_is_recorded_by_others(h); /* by a graph, later */
+    return driver.cuEventRecordWithFlags(h, stream, flags);
+}
+
+/* ---- waiting ---- */
+
+/* What the event says, as long as nobody records it. */
+struct heard {
+    struct event *event;
+    struct vector *says;
+    uint64_t version;
+};
+
+static struct heard listen(CUevent h)
+{
+    struct heard w = {0};
+    if (!followed() || (w.event = (struct event *)table_find(&events, h)) == NULL)
+        return w;
+    pthread_mutex_lock(&w.event->lock);
+    w.says = vector_ref(w.event->says);
+    w.version = w.event->version;
+    pthread_mutex_unlock(&w.event->lock);
+    return w;
+}
+
+/* Whether what was heard is what the driver's call was about. */
+static bool still_says(const struct heard *w)
+{
+    if (w->says == NULL)
+        return false;
+    pthread_mutex_lock(&w->event->lock);
+    bool same = w->event->version == w->version;
+    pthread_mutex_unlock(&w->event->lock);
+    return same;
+}
+
+CUresult gpu_cuStreamWaitEvent(CUstream stream, CUevent h, unsigned flags)
+{
+    struct heard w = listen(h);
+    if (w.says == NULL)
+        return driver.cuStreamWaitEvent(stream, h, flags);
+    struct stream *s = stream_find(stream);
+    bool captured = atomic_load(&closer) > 0 && s != NULL && stream_is_captured(s);
+    uint64_t at = tick();
+    CUresult r = driver.cuStreamWaitEvent(stream, h, flags);
+    if (r == CUDA_SUCCESS && s != NULL && !captured && still_says(&w)) {
+        stream_join(s, w.says);
+        if (s->legacy)
+            raise_to(&s->context->legacy_tick, at);
+    }
+    vector_unref(w.says);
+    return r;
+}
+
+CUresult gpu_cuEventSynchronize(CUevent h)
+{
+    struct heard w = listen(h);
+    CUresult r = driver.cuEventSynchronize(h);
+    device_failed(r);
+    if (r == CUDA_SUCCESS && still_says(&w)) {
+        vector_prove(w.says);
+        pool_synchronized();
+    }
+    vector_unref(w.says);
+    return r;
+}
+
+CUresult gpu_cuEventQuery(CUevent h)
+{
+    struct heard w = listen(h);
+    CUresult r = driver.cuEventQuery(h);
+    if (WEIR_UNLIKELY(r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_READY))
+        device_failed(r);
+    if (r == CUDA_SUCCESS && still_says(&w))
+        vector_pass(w.says);
+    vector_unref(w.says);
+    return r;
+}
+
+/* ---- the same of streams ---- */
+
+CUresult gpu_cuStreamSynchronize(CUstream h)
+{
+    struct stream *s = followed() ? stream_find(h) : NULL;
+    if (s == NULL) {
+        CUresult r = driver.cuStreamSynchronize(h);
+        device_failed(r);
+        return r;
+    }
+    stream_settle(s);
+    struct vector *v = stream_snapshot(s, tick(), NULL);
+    CUresult r = driver.cuStreamSynchronize(h);
+    device_failed(r);
+    if (r == CUDA_SUCCESS) {
+        vector_prove(v);
+        pool_synchronized();
+    }
+    vector_unref(v);
+    return r;
+}
+
+CUresult gpu_cuStreamQuery(CUstream h)
+{
+    struct stream *s = followed() ? stream_find(h) : NULL;
+    uint64_t at = s != NULL ? tick() : 0;
+    CUresult r = driver.cuStreamQuery(h);
+    if (r == CUDA_SUCCESS && s != NULL)
+        stream_found_idle(s, at);
+    else if (WEIR_UNLIKELY(r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_READY))
+        device_failed(r);
+    return r;
+}

@@ -1,0 +1,19 @@
+/* open: puts this layer before the driver. */
+#include "gpu/internal.h"
+
+struct gpu_driver driver;
+_Atomic bool following;
+
+bool gpu_pools_open(struct gpu_driver *d)
+{
+    int count = 0;
+    driver = *d;
+    if (driver.cuDeviceGetCount(&count) != CUDA_SUCCESS || count == 0 || !pools_begin(count))
+        return false;
+#define GPU_DRIVER(name)
+#define GPU_BEFORE(name) d->name = gpu_##name;
+#include "gpu/driver.def"
+#undef GPU_DRIVER
+#undef GPU_BEFORE
+    return true;
+}
