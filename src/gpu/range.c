@@ -13,11 +13,12 @@ enum { TIMES = 2 }; /* addresses, in terms of the device's memory: so that large
 
 static struct range {
     pthread_mutex_t lock;
-    uint64_t base, chunks; /* 0: not reserved yet */
-    uint8_t *states;       /* of each chunk, */
-    uint32_t *devices;     /* and for whose kernels it is mapped, a bit for each */
-    uint64_t high;         /* chunks from here on were never mapped */
-    uint64_t total;        /* bytes of the device's memory */
+    uint64_t base;
+    _Atomic uint64_t chunks; /* 0: not reserved yet; set last */
+    uint8_t *states;         /* of each chunk, */
+    uint32_t *devices;       /* and for whose kernels it is mapped, a bit for each */
+    uint64_t high;           /* chunks from here on were never mapped */
+    uint64_t total;          /* bytes of the device's memory */
     uint64_t kept, kept_max;
 } ranges[MEM_MAX_DEVICES];
 
@@ -266,7 +267,7 @@ static void range_allow(int device, uint64_t base, uint64_t bytes, uint32_t devi
 static void range_usage(int device, uint64_t *free_bytes, uint64_t *total_bytes)
 {
     *total_bytes = ranges[device].total;
-    *free_bytes = ranges[device].kept; /* as much as is known without asking */
+    *free_bytes = range_kept(device); /* as much as is known without asking */
 }
 
 const struct pool_source range_source = {
