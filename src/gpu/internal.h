@@ -230,7 +230,9 @@ struct gpu_thread {
     struct context *current_found;
     struct stream *own; /* its default streams, one for each context */
 };
+/* NULL: there is no memory for it. */
 struct gpu_thread *gpu_thread(void);
+extern WEIR_OWN gpu_thread_word thread_word;
 
 /* ---- memory (range.c) ---- */
 

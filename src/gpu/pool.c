@@ -73,12 +73,12 @@ static struct pool_handle *find(CUmemoryPool h)
 {
     struct gpu_thread *t = gpu_thread();
     uint64_t now = atomic_load_explicit(&generation, memory_order_acquire);
-    if (WEIR_LIKELY(t->pool == h && t->pool_generation == now))
+    if (WEIR_LIKELY(t != NULL && t->pool == h && t->pool_generation == now))
         return t->pool_found;
     pthread_mutex_lock(&all.lock);
     struct pool_handle *p = look_or_make_default(h);
     pthread_mutex_unlock(&all.lock);
-    if (p != NULL) {
+    if (p != NULL && t != NULL) {
         t->pool = h;
         t->pool_generation = now;
         t->pool_found = p;

@@ -28,8 +28,14 @@ struct gpu_driver {
 #undef GPU_BEFORE
 };
 
+/* Where the calling thread keeps a pointer for this layer, NULL at first; NULL: it has no memory
+ * for that. */
+typedef void **(*gpu_thread_word)(void);
+
 /* Once, after cuInit: keeps what *d has and puts the functions of this layer in their place. False:
  * the driver or its devices cannot do what is needed, and nothing is changed. */
-bool gpu_pools_open(struct gpu_driver *d);
+bool gpu_pools_open(struct gpu_driver *d, gpu_thread_word word);
+/* What is kept of a thread that ends, or of one of a library that is closed. */
+void gpu_thread_ends(void *kept);
 
 #endif

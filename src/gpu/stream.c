@@ -143,7 +143,7 @@ struct context *context_current(void)
     uint64_t now = atomic_load_explicit(&generation, memory_order_acquire);
     CUcontext h = NULL;
     driver.cuCtxGetCurrent(&h);
-    if (h == NULL)
+    if (WEIR_UNLIKELY(h == NULL || t == NULL))
         return NULL;
     if (WEIR_LIKELY(t->current == h && t->current_generation == now))
         return t->current_found;
@@ -234,7 +234,7 @@ struct stream *stream_find(CUstream h)
     struct gpu_thread *t = gpu_thread();
     bool standard = is_legacy(h) || h == CU_STREAM_PER_THREAD;
     struct context *c = standard ? context_current() : NULL;
-    if (WEIR_UNLIKELY(standard && c == NULL))
+    if (WEIR_UNLIKELY(t == NULL || (standard && c == NULL)))
         return NULL;
     if (is_legacy(h))
         return c->legacy;

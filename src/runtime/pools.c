@@ -1,13 +1,20 @@
 /* pools: who serves stream-ordered memory, by the setting WEIR_POOLS: the runtime's own pools
  * (src/gpu) or the driver's. Weir's driver has the same allocator, which is nearer; on others the
  * runtime's own is taken where the driver can do what it needs. */
-#include "internal.h"
+#include "thread.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/env.h"
 #include "gpu/pools.h"
+
+static void **thread_word(void)
+{
+    struct rt_thread *t = rt_thread();
+
+    return t != NULL ? &t->pools : NULL;
+}
 
 static void open_pools(bool asked)
 {
@@ -18,7 +25,7 @@ static void open_pools(bool asked)
 #undef GPU_DRIVER
 #undef GPU_BEFORE
     };
-    if (!gpu_pools_open(&d)) {
+    if (!gpu_pools_open(&d, thread_word)) {
         if (asked)
             fprintf(stderr, "weir: WEIR_POOLS=own: the driver lacks virtual memory management or "
                             "memory pools: its own pools are used\n");

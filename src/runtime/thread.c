@@ -2,6 +2,8 @@
  * closed, whichever is first. */
 #include "thread.h"
 
+#include "gpu/pools.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -22,6 +24,13 @@ static void unlink_locked(struct rt_thread *t)
         t->next->link = t->link;
 }
 
+static void thread_free(struct rt_thread *t)
+{
+    if (t->pools != NULL)
+        gpu_thread_ends(t->pools);
+    free(t);
+}
+
 /* The thread ends. Should another of its destructors call the runtime, it gets a new state. */
 static void at_thread_end(void *state)
 {
@@ -29,7 +38,7 @@ static void at_thread_end(void *state)
     unlink_locked(state);
     pthread_mutex_unlock(&lock);
     rt_thread_own = NULL;
-    free(state);
+    thread_free(state);
 }
 
 static void before_fork(void) { pthread_mutex_lock(&lock); }
@@ -56,7 +65,7 @@ static __attribute__((destructor)) void at_close(void)
     while (all != NULL) {
         struct rt_thread *t = all;
         all = t->next;
-        free(t);
+        thread_free(t);
     }
 }
 

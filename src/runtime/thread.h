@@ -25,6 +25,7 @@ struct rt_thread {
     /* Configurations of launches, a stack: the arguments of a launch may launch, too. */
     unsigned configured;
     struct configuration configurations[32];
+    void *pools;                    /* of the runtime's own pools (gpu/pools.h) */
     struct rt_thread *next, **link; /* of all threads */
 };
 
