@@ -283,7 +283,9 @@ enum jit_cluster_map {
 #define JIT_ACCESS_ASYNC       (1u << 22) /* by an asynchronous copy of the lane's */
 #define JIT_ACCESS_MATRIX      (1u << 23) /* the warp's: addresses are lines of a matrix */
 #define JIT_ACCESS_SCOPE_SHIFT 24
-#define JIT_ACCESS_SCOPE(how)  ((how) >> JIT_ACCESS_SCOPE_SHIFT & 3u)
+#define JIT_ACCESS_EXCHANGE                                                                        \
+    (1u << 26) /* JIT_ORDER_ACQUIRED: an atomic function, whose result is used */
+#define JIT_ACCESS_SCOPE(how) ((how) >> JIT_ACCESS_SCOPE_SHIFT & 3u)
 enum jit_scope { JIT_SCOPE_BLOCK, JIT_SCOPE_CLUSTER, JIT_SCOPE_GRID };
 enum jit_thread_order {
     JIT_ORDER_ACQUIRED, /* rows: addresses; arg: how. After a strong read */

@@ -135,13 +135,22 @@ void weir_rt_thread_access(struct jit_block *j, uint32_t mask, const uint64_t *a
                           values, pc);
 }
 
-static void acquired(struct grid_block *b, uint32_t mask, const uint64_t *address, uint32_t how)
+static void acquired_at(struct grid_block *b, struct hazard_block *of, uint32_t mask,
+                        const uint64_t *address, uint32_t how, const void *pc)
+{
+    struct hazard_block *h = threads_of(b);
+    hazard_acquired(h, of, b->jit.warp, mask, address, how);
+    if ((how & JIT_ACCESS_EXCHANGE) != 0)
+        hazard_exchanged(h, of, b->jit.warp, mask, address, how, pc);
+}
+
+static void acquired(struct grid_block *b, uint32_t mask, const uint64_t *address, uint32_t how,
+                     const void *pc)
 {
     struct hazard_block *h = threads_of(b);
     struct share s;
     if ((how & JIT_ACCESS_GENERIC) == 0) {
-        hazard_acquired(h, (how & JIT_ACCESS_SHARED) != 0 ? h : NULL, b->jit.warp, mask, address,
-                        how);
+        acquired_at(b, (how & JIT_ACCESS_SHARED) != 0 ? h : NULL, mask, address, how, pc);
         return;
     }
     uint32_t meets = take_grid_barrier(b, mask, address);
@@ -150,8 +159,7 @@ static void acquired(struct grid_block *b, uint32_t mask, const uint64_t *addres
     mask &= ~meets;
     while (mask != 0)
         if (take_share(b, &mask, address, &s))
-            hazard_acquired(h, s.of != NULL ? threads_of(s.of) : NULL, b->jit.warp, s.mask, address,
-                            how);
+            acquired_at(b, s.of != NULL ? threads_of(s.of) : NULL, s.mask, address, how, pc);
 }
 
 void weir_rt_thread_order(struct jit_block *j, uint32_t op, uint32_t mask, uint32_t arg,
@@ -162,7 +170,7 @@ void weir_rt_thread_order(struct jit_block *j, uint32_t op, uint32_t mask, uint3
     if (mask == 0)
         return;
     switch (op) {
-    case JIT_ORDER_ACQUIRED: acquired(b, mask, rows, arg); break;
+    case JIT_ORDER_ACQUIRED: acquired(b, mask, rows, arg, __builtin_return_address(0)); break;
     case JIT_ORDER_FENCE: hazard_fence(h, j->warp, mask, (enum jit_scope)arg); break;
     case JIT_ORDER_WARP: hazard_warp_barrier(h, j->warp, mask, rows); break;
     case JIT_ORDER_BLOCK: hazard_block_barrier(h, j->warp); break;

@@ -11,7 +11,8 @@ struct cell {
     struct stamp write;        /* the last plain one, */
     uint32_t value;            /* and what it wrote */
     struct stamp reads[KEPT];  /* reads, */
-    struct stamp strong[KEPT]; /* and strong writes, that nothing orders among each other */
+    struct stamp strong[KEPT]; /* and strong writes, that nothing orders among each other; the
+                                * latest is the last */
 };
 
 struct cells {
@@ -77,6 +78,29 @@ static void keep(const struct looking *l, struct stamp kept[KEPT], const struct 
         kept[1] = *now;
 }
 
+/* Of strong writes the latest is kept whatever it tells, as `stamp_seen_through` asks for it. */
+static void keep_strong(const struct looking *l, struct stamp kept[KEPT], const struct stamp *now)
+{
+    const struct stamp *first = &kept[0], *last = &kept[1];
+    bool used = (first->how & STAMP_USED) != 0 && !before(l, first, now->lane);
+    bool moves = (last->how & STAMP_USED) != 0 && !before(l, last, now->lane) &&
+                 (!used || first->block == now->block) &&
+                 (!used || last->block != now->block || first->warp == now->warp);
+    if (moves)
+        kept[0] = kept[1];
+    kept[1] = *now;
+}
+
+/* Whether the lane comes after strong write `n` of the cell by an atomic function of its own. */
+static bool seen_through(const struct looking *l, const struct stamp kept[KEPT], int n,
+                         uint32_t lane)
+{
+    for (int k = n; k < KEPT; k++)
+        if (stamp_seen_through(&kept[n], &kept[k]) && before(l, &kept[k], lane))
+            return true;
+    return false;
+}
+
 void cells_access(struct cells *c, const struct looking *l, const struct pattern *p, bool looks)
 {
     uint32_t step = 1u << c->shift;
@@ -97,12 +121,13 @@ void cells_access(struct cells *c, const struct looking *l, const struct pattern
             look(l, &cell->write, &now, at, at + step);
         for (int n = 0; looks && n < KEPT; n++) {
             look(l, &cell->reads[n], &now, at, at + step);
-            look(l, &cell->strong[n], &now, at, at + step);
+            if (!seen_through(l, cell->strong, n, lane))
+                look(l, &cell->strong[n], &now, at, at + step);
         }
         if ((now.how & STAMP_WRITE) == 0) {
             keep(l, cell->reads, &now);
         } else if ((now.how & STAMP_STRONG) != 0) {
-            keep(l, cell->strong, &now);
+            keep_strong(l, cell->strong, &now);
         } else {
             *cell = (struct cell){.write = now, .value = value};
         }

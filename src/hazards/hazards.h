@@ -85,6 +85,11 @@ void hazard_allocated(struct hazard_block *b, uint64_t low, uint64_t high);
 void hazard_acquired(struct hazard_block *b, struct hazard_block *of, uint32_t warp, uint32_t mask,
                      const uint64_t address[JIT_WARP], uint32_t how);
 
+/* Atomic functions of the lanes are done and gave them what was there before: what they have told
+ * of as accesses before that comes after all atomic writes told of until now. */
+void hazard_exchanged(struct hazard_block *b, struct hazard_block *of, uint32_t warp, uint32_t mask,
+                      const uint64_t address[JIT_WARP], uint32_t how, const void *pc);
+
 void hazard_fence(struct hazard_block *b, uint32_t warp, uint32_t mask, enum jit_scope scope);
 /* __syncwarp of the lanes, each with those that it names. */
 void hazard_warp_barrier(struct hazard_block *b, uint32_t warp, uint32_t mask,

@@ -149,9 +149,10 @@ enum {
     STAMP_USED = 1,
     STAMP_WRITE = 2,
     STAMP_STRONG = 4,
-    STAMP_VALUE = 8,  /* its value is known */
-    STAMP_MANY = 16,  /* several lanes of the warp: the same bytes */
-    STAMP_MATRIX = 32 /* all lanes together */
+    STAMP_VALUE = 8,    /* plain writes: the value is known; */
+    STAMP_EXCHANGE = 8, /* strong ones: it has seen the writes before it */
+    STAMP_MANY = 16,    /* several lanes of the warp: the same bytes */
+    STAMP_MATRIX = 32   /* all lanes together */
 };
 enum { STAMP_SCOPE_SHIFT = 6 };
 
@@ -182,6 +183,7 @@ struct looking {
     const void *pc;
     uint64_t line; /* address or offset */
     const uint64_t *values;
+    bool exchanged; /* is told again, as done */
 };
 
 static inline bool pattern_active(const struct pattern *p, uint32_t lane)
@@ -204,6 +206,10 @@ static inline bool pattern_in_words(const struct pattern *p)
 /* Whether accesses of these kinds race if nothing orders them. */
 bool stamps_conflict(const struct stamp *old, const struct stamp *now,
                      const struct hazard_block *b);
+/* Atomic accesses of the same bytes have one order. So a thread that accesses them plainly after an
+ * atomic function of its own comes after all atomic writes before that one, without a fence.
+ * Whether `through`, which came after `old` or is it, is such a function. */
+bool stamp_seen_through(const struct stamp *old, const struct stamp *through);
 void run_found(const struct looking *l, const struct stamp *old, uint32_t old_lane,
                const struct stamp *now, uint32_t lane, uint32_t low, uint32_t high);
 

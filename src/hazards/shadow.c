@@ -29,6 +29,14 @@ bool stamps_conflict(const struct stamp *old, const struct stamp *now, const str
     return old->block != b->number && scope == JIT_SCOPE_BLOCK;
 }
 
+bool stamp_seen_through(const struct stamp *old, const struct stamp *through)
+{
+    uint32_t atomic = STAMP_WRITE | STAMP_STRONG, exchange = atomic | STAMP_EXCHANGE;
+    uint32_t scope = old->how >> STAMP_SCOPE_SHIFT, other = through->how >> STAMP_SCOPE_SHIFT;
+    return (old->how & atomic) == atomic && (through->how & exchange) == exchange &&
+           (old->block == through->block || (scope != JIT_SCOPE_BLOCK && other != JIT_SCOPE_BLOCK));
+}
+
 static const void *pc_of(const struct hazard_run *run, uint32_t site)
 {
     return (const void *)(uintptr_t)(run->pc +
@@ -117,6 +125,11 @@ void line_clear(struct line *l)
     l->count = l->capacity = 0;
 }
 
+static bool is_atomic_write(const struct stamp *s)
+{
+    return (s->how & (STAMP_WRITE | STAMP_STRONG)) == (STAMP_WRITE | STAMP_STRONG);
+}
+
 static bool same_mapping(const struct pattern *a, const struct pattern *b)
 {
     return a->shift == b->shift && a->shift != SHIFT_ONE && a->origin == b->origin;
@@ -170,8 +183,32 @@ static uint32_t step_of(const struct pattern *p)
     return p->shift == SHIFT_ONE ? LINE : 1u << p->shift;
 }
 
-static void look(const struct looking *l, const struct pattern *old, const struct pattern *now)
+/* Those of `lanes` that access bytes [low, high) after atomic functions of their own which came
+ * after pattern `i`, or are it. */
+static uint32_t seen_through(const struct looking *l, const struct line *line, uint32_t i,
+                             uint32_t low, uint32_t high, uint32_t lanes)
 {
+    uint32_t seen = 0;
+    for (uint32_t k = i; k < line->count; k++) {
+        const struct pattern *q = &line->patterns[k];
+        if (q->low > low || q->high < high || !stamp_seen_through(&line->patterns[i].s, &q->s))
+            continue;
+        uint32_t by = lanes_at(q, low);
+        for (uint32_t n = lanes & ~seen; n != 0; n &= n - 1)
+            for (uint32_t o = by; o != 0; o &= o - 1)
+                if (threads_before(l->b, l->warp, (uint32_t)__builtin_ctz(n), q->s.block, q->s.warp,
+                                   (uint32_t)__builtin_ctz(o), q->s.clock)) {
+                    seen |= n & -n;
+                    break;
+                }
+    }
+    return seen;
+}
+
+static void look(const struct looking *l, const struct line *line, uint32_t i,
+                 const struct pattern *now)
+{
+    const struct pattern *old = &line->patterns[i];
     uint32_t low = old->low > now->low ? old->low : now->low;
     uint32_t high = old->high < now->high ? old->high : now->high;
     if (low >= high || !stamps_conflict(&old->s, &now->s, l->b) || plainly_before(l->b, old, now))
@@ -182,6 +219,8 @@ static void look(const struct looking *l, const struct pattern *old, const struc
     uint32_t step = step_of(old) < step_of(now) ? step_of(old) : step_of(now), first, second;
     for (uint32_t at = low; at < high; at += step) {
         uint32_t olds = lanes_at(old, at), nows = lanes_at(now, at);
+        if (is_atomic_write(&old->s) && find_lanes(l, old, olds, nows, &first, &second))
+            nows &= ~seen_through(l, line, i, at, at + step < high ? at + step : high, nows);
         if (olds == 0 || nows == 0 || !find_lanes(l, old, olds, nows, &first, &second))
             continue;
         uint32_t end = at + step < high ? at + step : high;
@@ -190,33 +229,43 @@ static void look(const struct looking *l, const struct pattern *old, const struc
     }
 }
 
+static void remove_at(struct line *line, uint32_t i)
+{
+    line->count--; /* in the order in which they were made */
+    memmove(&line->patterns[i], &line->patterns[i + 1], (line->count - i) * sizeof *line->patterns);
+}
+
 /* Whether the line knows enough of accesses like this one: two of other blocks or warps, that
- * nothing orders, which any later access that races with this one races with, too. */
-static bool known_enough(const struct line *line, const struct pattern *p)
+ * nothing orders, which any later access that races with this one races with, too. Of atomic writes
+ * the latest is one of the two, in place of the earlier. */
+static bool known_enough(struct line *line, const struct pattern *p)
 {
     const struct pattern *other = NULL;
+    bool atomic = is_atomic_write(&p->s);
     uint32_t kind = STAMP_WRITE | STAMP_STRONG;
     for (uint32_t i = 0; i < line->count; i++) {
         const struct pattern *q = &line->patterns[i];
         bool covers = q->low <= p->low && q->high >= p->high &&
                       ((q->shift == SHIFT_ONE) || (q->mask == 0xffffffffu));
         if (!covers || (q->s.how & kind) != (p->s.how & kind) ||
-            q->s.how >> STAMP_SCOPE_SHIFT != p->s.how >> STAMP_SCOPE_SHIFT)
+            q->s.how >> STAMP_SCOPE_SHIFT != p->s.how >> STAMP_SCOPE_SHIFT ||
+            (atomic && (q->low != p->low || q->high != p->high || q->mask != p->mask)))
             continue;
-        if (other != NULL && other->s.block != q->s.block)
+        bool blocks = other != NULL && other->s.block != q->s.block;
+        bool warps = other != NULL && other->s.block == p->s.block && other->s.warp != q->s.warp &&
+                     other->s.clock == p->s.clock && q->s.clock == p->s.clock;
+        if (blocks || warps) {
+            if (atomic) {
+                bool later = blocks ? q->s.block == p->s.block : q->s.warp == p->s.warp;
+                remove_at(line, later ? i : (uint32_t)(other - line->patterns));
+                line->patterns[line->count++] = *p;
+            }
             return true;
-        if (other != NULL && other->s.block == p->s.block && other->s.warp != q->s.warp &&
-            other->s.clock == p->s.clock && q->s.clock == p->s.clock)
-            return true;
+        }
         if (other == NULL || other->s.block == p->s.block)
             other = q;
     }
     return false;
-}
-
-static void remove_at(struct line *line, uint32_t i)
-{
-    line->patterns[i] = line->patterns[--line->count];
 }
 
 /* The new access takes the place of earlier ones that need not be kept any more. True: it is
@@ -285,30 +334,64 @@ static void purge(struct line *line, const struct looking *l)
     }
 }
 
+/* A new pattern; false: there are too many. */
+static bool append(struct line *line, const struct pattern *p)
+{
+    if (known_enough(line, p))
+        return true;
+    if (line->count == line->capacity && line->capacity < PATTERNS)
+        grow(line);
+    if (line->count == line->capacity)
+        return false;
+    line->patterns[line->count++] = *p;
+    return true;
+}
+
+/* Atomic functions are done: they are the latest from now on. */
+static void line_exchanged(struct line *line, const struct looking *l, const struct pattern *p)
+{
+    for (uint32_t i = line->cells == NULL ? line->count : 0; i-- > 0;) {
+        const struct pattern *q = &line->patterns[i];
+        if (is_atomic_write(&q->s) && q->s.block == p->s.block && q->s.warp == p->s.warp &&
+            q->s.lane == p->s.lane && q->mask == p->mask && q->low == p->low && q->high == p->high)
+            remove_at(line, i);
+    }
+    if (line->cells == NULL && append(line, p))
+        return;
+    if (line->cells == NULL)
+        scatter(line, l, p);
+    if (!cells_fit(line->cells, p))
+        line->cells = cells_split(line->cells);
+    cells_access(line->cells, l, p, false);
+}
+
 void line_access(struct line *line, const struct looking *l, const struct pattern *p)
 {
+    if (l->exchanged) {
+        line_exchanged(line, l, p);
+        return;
+    }
     if (line->cells == NULL) {
         for (uint32_t i = 0; i < line->count; i++) {
             const struct pattern *q = &line->patterns[i];
             if (q->s.site == p->s.site && q->s.clock == p->s.clock && q->s.warp == p->s.warp &&
                 q->s.block == p->s.block && q->low == p->low && q->high == p->high &&
                 q->mask == p->mask && q->origin == p->origin && q->shift == p->shift &&
-                q->s.how == p->s.how && q->s.lane == p->s.lane && q->value == p->value)
-                return; /* again */
+                q->s.how == p->s.how && q->s.lane == p->s.lane && q->value == p->value) {
+                if (is_atomic_write(&p->s)) { /* again, and after the others */
+                    remove_at(line, i);
+                    line->patterns[line->count++] = *p;
+                }
+                return;
+            }
         }
         for (uint32_t i = 0; i < line->count; i++)
-            look(l, &line->patterns[i], p);
+            look(l, line, i, p);
         if (line->count == PATTERNS && l->of != NULL)
             purge(line, l);
         replace(line, l->b, p);
-        if (known_enough(line, p))
+        if (append(line, p))
             return;
-        if (line->count == line->capacity && line->capacity < PATTERNS)
-            grow(line);
-        if (line->count < line->capacity) {
-            line->patterns[line->count++] = *p;
-            return;
-        }
         scatter(line, l, p);
     }
     if (!cells_fit(line->cells, p))
@@ -527,7 +610,7 @@ static void access_run(struct looking *l, struct run_of_lanes *r, const struct s
     r->p.s = *s;
     r->p.s.lane = (uint8_t)__builtin_ctz(r->p.mask);
     bool several = (r->p.mask & (r->p.mask - 1)) != 0;
-    bool writes = (s->how & STAMP_WRITE) != 0;
+    bool writes = (s->how & (STAMP_WRITE | STAMP_STRONG)) == STAMP_WRITE;
     if (r->p.shift == SHIFT_ONE && several)
         r->p.s.how |= STAMP_MANY;
     if (!several) {
@@ -596,6 +679,7 @@ static uint8_t stamp_how(uint32_t how)
     return (uint8_t)(STAMP_USED | ((how & JIT_ACCESS_WRITE) != 0 ? STAMP_WRITE : 0) |
                      ((how & JIT_ACCESS_STRONG) != 0 ? STAMP_STRONG : 0) |
                      ((how & JIT_ACCESS_MATRIX) != 0 ? STAMP_MATRIX : 0) |
+                     ((how & JIT_ACCESS_EXCHANGE) != 0 ? STAMP_EXCHANGE : 0) |
                      (JIT_ACCESS_SCOPE(how) & 3) << STAMP_SCOPE_SHIFT);
 }
 
@@ -625,6 +709,25 @@ void hazard_access(struct hazard_block *b, struct hazard_block *of, uint32_t war
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         threads_write(b, of, warp, lane, address[lane], how);
     }
+}
+
+void hazard_exchanged(struct hazard_block *b, struct hazard_block *of, uint32_t warp, uint32_t mask,
+                      const uint64_t address[JIT_WARP], uint32_t how, const void *pc)
+{
+    /* Releases have raised the clock, once a lane. */
+    uint32_t told = (how & JIT_ACCESS_RELEASE) != 0 ? (uint32_t)__builtin_popcount(mask) : 0;
+    struct looking l = {.b = b,
+                        .of = of,
+                        .base = of != NULL ? of->shared : 0,
+                        .warp = warp,
+                        .pc = pc,
+                        .exchanged = true};
+    struct stamp s = {.block = b->number,
+                      .clock = b->clock - told,
+                      .warp = (uint16_t)warp,
+                      .how = stamp_how(how),
+                      .site = (uint32_t)(uintptr_t)pc};
+    access_lanes(&l, mask, address, how & JIT_ACCESS_BYTES, &s);
 }
 
 /* ---- runs ---- */

@@ -126,6 +126,37 @@ __global__ void last_block_two(int *parts, int *count, int *result, bool repaire
 }
 CASE(last_block_fence_of_one_thread) { last_block_two<<<4, 64>>>(d, d2, out, repaired); }
 
+/* Whoever counts last has seen the others count, and may set the counter back without an atomic, as
+ * may those that come after it by a barrier. */
+__global__ void last_block_resets(unsigned *count, int *result, bool repaired)
+{
+    __shared__ bool last;
+    if (!repaired && blockIdx.x == 1)
+        *count = 0; // @32 kernel write
+    if (threadIdx.x == 0)
+        last = atomicInc(count, 2 * gridDim.x) == gridDim.x - 1; // @33 kernel atomic
+    __syncthreads();
+    if (last && repaired && threadIdx.x == 31)
+        *count = 0;
+}
+CASE(last_block_resets_the_counter) { last_block_resets<<<8, 32>>>((unsigned *)d, out, repaired); }
+
+/* The same where lines are kept by word: next to the counter is what the blocks write. */
+__global__ void last_block_resets_one(unsigned *count, int *words, bool repaired)
+{
+    for (int i = threadIdx.x; i < 28; i += 3)
+        words[4 + i] = 1;
+    if (threadIdx.x == 0) {
+        bool last = atomicAdd(count, 1) == gridDim.x - 1; // @35 kernel atomic
+        if (last || (!repaired && blockIdx.x == 1))
+            *count = 0; // @34 kernel write
+    }
+}
+CASE(a_block_that_is_not_the_last_resets)
+{
+    last_block_resets_one<<<64, 3>>>((unsigned *)d, d, repaired);
+}
+
 /* A fence of the block orders no other block, wherever it stands. */
 __global__ void last_block_scope(int *parts, int *count, int *result, bool repaired)
 {

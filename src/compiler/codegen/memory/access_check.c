@@ -211,11 +211,12 @@ LLVMValueRef check_strong_address(struct codegen *cg, const struct ptx_instr *i,
 }
 
 void check_acquired(struct codegen *cg, const struct ptx_instr *i, LLVMValueRef address,
-                    unsigned space)
+                    unsigned space, unsigned exchanged)
 {
+    uint32_t how = exchanged > 0 ? JIT_ACCESS_EXCHANGE | exchanged : 0;
     if (address != NULL)
         check_order(cg, JIT_ORDER_ACQUIRED, mask_bits(cg),
-                    c32(cg, compared_how(cg, i, space, false)), address);
+                    c32(cg, how | compared_how(cg, i, space, exchanged > 0)), address);
 }
 
 /* ---- all checks ---- */

@@ -478,7 +478,7 @@ bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
                   a.bytes * vec);
     if (!wants && vec == 1 &&
         (combined(cg, &a, at, v[0], addr) || (a.op != PTX_M_cas && unrolled(cg, &a, at, data)))) {
-        check_acquired(cg, i, strong, mem_space(i));
+        check_acquired(cg, i, strong, mem_space(i), 0);
         return true;
     }
     for (unsigned k = 0; k < vec; k++) {
@@ -500,6 +500,6 @@ bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
         write_vector(cg, vector_element(&i->operands[0], k)->reg,
                      LLVMBuildLoad2(cg->alu.b, t, out[k], ""), a.type);
     }
-    check_acquired(cg, i, strong, mem_space(i));
+    check_acquired(cg, i, strong, mem_space(i), wants ? a.bytes * vec : 0);
     return true;
 }

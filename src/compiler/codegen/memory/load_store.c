@@ -441,7 +441,7 @@ bool emit_load(struct codegen *cg, const struct ptx_instr *i)
     }
     if (ptx_has(i, PTX_M_acquire))
         LLVMBuildFence(cg->alu.b, LLVMAtomicOrderingAcquire, false, "");
-    check_acquired(cg, i, strong, a.space);
+    check_acquired(cg, i, strong, a.space, 0);
     return true;
 }
 

@@ -68,11 +68,12 @@ void check_order(struct codegen *cg, enum jit_thread_order op, LLVMValueRef mask
                  LLVMValueRef row);
 /* Accesses from now on are an asynchronous copy's, or are not any more. */
 void check_async(struct codegen *cg, bool async);
-/* The addresses of a strong access, where check_acquired is to be told after it; else NULL. */
+/* The addresses of a strong access, where check_acquired is to be told after it; else NULL.
+ * exchanged: bytes that each lane has read and written at once; 0: the old value is not wanted. */
 LLVMValueRef check_strong_address(struct codegen *cg, const struct ptx_instr *i,
                                   const struct ptx_operand *at, unsigned space);
 void check_acquired(struct codegen *cg, const struct ptx_instr *i, LLVMValueRef address,
-                    unsigned space);
+                    unsigned space, unsigned exchanged);
 /* The same for a matrix of the whole warp: lines of `bytes`, one every `pitch` bytes (i64), from
  * `start`. */
 void check_lines(struct codegen *cg, unsigned space, LLVMValueRef start, LLVMValueRef pitch,
