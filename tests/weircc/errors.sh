@@ -126,6 +126,29 @@ fails
 says "paren.cu:5:"
 says "unsigned s = (SCALE;"
 
+# Shared variables whose type has a constructor or a destructor: nvcc runs neither.
+cat >shared.cu <<'END'
+struct phase {
+    int n;
+    __device__ phase() : n(7) {}
+    __device__ ~phase() { n = 0; }
+};
+template <typename T> __global__ void k(int *out)
+{
+    __shared__ phase one;
+    static __shared__ T several[2];
+    if (threadIdx.x == 0)
+        one.n = several[1].n = 1;
+    __syncthreads();
+    out[threadIdx.x] = one.n + several[1].n + sizeof several / sizeof *several;
+}
+template __global__ void k<phase>(int *);
+int main() {}
+END
+run weircc -c shared.cu
+ok
+says_not error
+
 # Launches with blanks in their brackets.
 cat >blanks.cu <<'END'
 #define LAUNCH(k) k << < 1, 1 >> > (p)

@@ -305,10 +305,40 @@ static void test_reworded_message(void)
 static void check_fix(const char *text, const char *expected)
 {
     struct strbuf sb = {0};
-    int changes = mend_text(text, &sb);
+    int changes = mend_text(text, false, &sb);
     CHECK_STR(sb.items, expected);
     CHECK_EQ_INT(changes != 0, strcmp(text, expected) != 0);
     sb_free(&sb);
+}
+
+static void check_unions(const char *text, const char *expected)
+{
+    struct strbuf sb = {0};
+    mend_text(text, true, &sb);
+    const char *after = strchr(sb.items, '\n'); /* the line that defines the union */
+    CHECK(after != NULL);
+    CHECK_STR(after != NULL ? after + 1 : "", expected);
+    sb_free(&sb);
+}
+
+static void test_mend_shared(void)
+{
+#define S "__attribute__((shared))"
+    check_unions(
+        "{ " S " a::b<c, 2> x; }",
+        "{ typedef a::b<c, 2> __weir_type_x; " S
+        "  __weir_shared<__weir_type_x> __weir_place_x; auto &x = __weir_place_x.value; }");
+    check_unions("static " S "\nbar<(1 > 0)> x [ 2 ][N];",
+                 "       typedef bar<(1 > 0)> __weir_type_x [ 2 ][N]; " S
+                 "\n __weir_shared<__weir_type_x> __weir_place_x; auto &x = __weir_place_x.value;");
+    check_unions(S " alignas(8) t x;", "typedef t __weir_type_x; " S
+                                       " _Alignas(8)  __weir_shared<__weir_type_x> __weir_place_x; "
+                                       "auto &x = __weir_place_x.value;");
+    const char *const stay[] = {S " float x[4];", S " t x, y;", S " t x = 1;", S " t x[];",
+                                S " struct t x;"};
+    for (size_t i = 0; i < WEIR_COUNT(stay); i++)
+        check_unions(stay[i], stay[i]);
+#undef S
 }
 
 static void test_mend_launches(void)
@@ -366,6 +396,7 @@ int main(void)
 {
     test_mend();
     test_mend_launches();
+    test_mend_shared();
     test_ptx_head();
     test_fatbin();
     test_bad_fatbin();

@@ -24,6 +24,7 @@ struct compilation {
     struct messages messages;
     struct strlist prerequisites; /* of the rule for make */
     bool mend;                    /* the source is compiled by way of mend */
+    bool unions;                  /* and shared variables with constructors are in unions */
     bool launches;                /* and by way of launches: device code launches kernels */
     bool clusters;                /* kernels have __cluster_dims__ (clusters.h) */
     char *gpu_ptx;                /* the second form of the device code, NULL: it needs none */
@@ -108,7 +109,7 @@ static bool rewrite(struct compilation *c, enum pass pass, const char *text)
     if (c->dr->work.dryrun)
         return true;
     /* the host pass may have nothing to mend of what the device pass had */
-    if (c->mend && !mend_file(text, d) && (pass == PASS_DEVICE || d->text[0] != '\0'))
+    if (c->mend && !mend_file(text, c->unions, d) && (pass == PASS_DEVICE || d->text[0] != '\0'))
         return false;
     return !c->launches ||
            launches_rewrite_file(text, pass == PASS_DEVICE ? LAUNCH_DEVICE : LAUNCH_HOST, d);
@@ -141,6 +142,7 @@ static int run_rewritten(struct compilation *c, enum pass pass, const struct str
     struct strlist rest = {0};
     command_preprocessed(&rest, command);
     list_add(&rest, "%s", run->mode);
+    list_add(&rest, "-Wno-parentheses-equality"); /* those of macros are the program's now */
     /* what only launches use that the host does not make seems unused there; about that the device
      * pass has said all */
     if (c->launches && pass == PASS_HOST)
@@ -209,6 +211,7 @@ static int run_pass(struct compilation *c, enum pass pass, const struct strlist 
     if (status != 0 && errors.count > 0 && !c->mend && say(&errors, mend_may_help)) {
         struct strbuf mended = {0};
         c->mend = true;
+        c->unions = say(&errors, mend_needs_unions);
         int again = run_learning(c, pass, command, run, &mended);
         c->mend = again == 0;
         struct strbuf *other = c->mend ? &errors : &mended;

@@ -8,12 +8,18 @@
 #include "files.h"
 #include "tokens.h"
 
+bool mend_needs_unions(const char *messages)
+{
+    return strstr(messages, "initialization is not supported for __shared__ variables") != NULL;
+}
+
 bool mend_may_help(const char *messages)
 {
     return strstr(messages, "invalid % escape in inline assembly string") != NULL ||
            strstr(messages, "error: expected ')'") != NULL ||
            strstr(messages, "error: expected expression") != NULL ||
-           strstr(messages, "error: an attribute list cannot appear here") != NULL;
+           strstr(messages, "error: an attribute list cannot appear here") != NULL ||
+           mend_needs_unions(messages);
 }
 
 /* ---- tokens ---- */
@@ -158,6 +164,104 @@ static void copy_attribute(struct fixer *f)
     }
 }
 
+/* ---- shared variables ---- */
+
+/* A declaration after __attribute__((shared)): its parts. */
+struct shared_variable {
+    const char *align, *type, *name, *extents, *end; /* each to the next; end: the semicolon */
+    size_t name_length;
+};
+
+static bool is_fundamental(const char *p, size_t n)
+{
+    static const char *const words[] = {"bool",     "char",     "short",  "int",
+                                        "long",     "float",    "double", "signed",
+                                        "unsigned", "volatile", "const",  "void"};
+    return is_one_of(p, n, words, WEIR_COUNT(words));
+}
+
+/* The parentheses of an _Alignas, which copy_attribute has written. */
+static const char *skip_parentheses(const char *p)
+{
+    int depth = 0;
+    for (; *p != '\0' && (depth > 0 || *p == '('); p += token_length(p)) {
+        depth += *p == '(' ? 1 : *p == ')' ? -1 : 0;
+        if (depth == 0)
+            return p + 1;
+    }
+    return p;
+}
+
+/* Takes `TYPE NAME;` or `TYPE NAME[N]...;` where TYPE may have a constructor. */
+static bool read_shared(const char *p, struct shared_variable *v)
+{
+    static const char *const others[] = {"static", "extern", "struct", "union", "enum"};
+    int angles = 0, parentheses = 0, words = 0;
+    *v = (struct shared_variable){.align = p};
+    p = skip_parentheses(p);
+    p += strspn(p, " \t\n");
+    v->type = p;
+    if ((!token_is_word(*p) && *p != ':') || is_fundamental(p, token_length(p)))
+        return false;
+    for (size_t n; *p != ';'; p += n) {
+        n = *p == '#' ? strcspn(p, "\n") : token_length(p);
+        if (*p == '\0' || (strchr("=(){}", *p) != NULL && angles == 0) ||
+            (*p == ',' && angles == 0) || (*p == '[' && p[1] == ']') ||
+            is_one_of(p, n, others, WEIR_COUNT(others)))
+            return false;
+        if (v->extents != NULL)
+            continue;
+        parentheses += *p == '(' ? 1 : *p == ')' ? -1 : 0;
+        angles += parentheses > 0 ? 0 : *p == '<' ? 1 : *p == '>' ? -1 : 0;
+        if (*p == '[' && angles == 0)
+            v->extents = p;
+        if (token_is_word(*p) && angles == 0) {
+            v->name = p;
+            v->name_length = n;
+            words++;
+        }
+    }
+    v->end = p;
+    v->extents = v->extents != NULL ? v->extents : p;
+    return words > 1;
+}
+
+/* What was written ends with the word, and blanks: it is taken back. */
+static void take_back(struct strbuf *out, const char *word)
+{
+    size_t n = out->count, length = strlen(word);
+    while (n > 0 && isspace((unsigned char)out->items[n - 1]))
+        n--;
+    if (n >= length && strncmp(out->items + n - length, word, length) == 0)
+        memset(out->items + n - length, ' ', length);
+}
+
+/* The variable as a member of a union, which constructs nothing, and a reference of its name.
+ * `attribute`: where the words that make it shared are written. */
+static void copy_shared(struct fixer *f, size_t attribute)
+{
+    struct shared_variable v;
+    if (!read_shared(f->p, &v))
+        return;
+    struct strbuf shared = {0};
+    int length = (int)v.name_length;
+    sb_append(&shared, f->out->items + attribute, f->out->count - attribute);
+    f->out->count = attribute;
+    take_back(f->out, "static");
+    sb_printf(f->out, "typedef %.*s__weir_type_%.*s%.*s;", (int)(v.name - v.type), v.type, length,
+              v.name, (int)(v.end - (v.name + length)), v.name + length);
+    sb_printf(f->out, " %s%.*s __weir_shared<__weir_type_%.*s> __weir_place_%.*s;", shared.items,
+              (int)(v.type - v.align), v.align, length, v.name, length, v.name);
+    sb_printf(f->out, " auto &%.*s = __weir_place_%.*s.value;", length, v.name, length, v.name);
+    sb_free(&shared);
+    f->p = v.end + 1;
+    f->changes++;
+}
+
+static const char shared_union[] = "template <typename T> union __weir_shared { T value; "
+                                   "__attribute__((device)) __weir_shared() {} "
+                                   "__attribute__((device)) ~__weir_shared() {} };\n";
+
 /* ---- launches ---- */
 
 /* The length of three such characters with blanks between them; 0 when something else is there. */
@@ -216,11 +320,14 @@ static void follow(struct fixer *f, char c)
 
 /* ---- the text ---- */
 
-int mend_text(const char *text, struct strbuf *out)
+int mend_text(const char *text, bool unions, struct strbuf *out)
 {
     static const char *const words[] = {"asm", "__asm__", "__asm"};
     struct fixer f = {.p = text, .out = out};
     sb_append(out, "", 0);
+    if (unions)
+        sb_printf(out, "%s", shared_union);
+    size_t begin = out->count;
     while (*f.p != '\0') {
         copy_blank(&f);
         if (*f.p == '\0')
@@ -232,25 +339,29 @@ int mend_text(const char *text, struct strbuf *out)
         f.after_operator = n == 8 && strncmp(f.p, "operator", n) == 0;
         bool is_asm = is_one_of(f.p, n, words, WEIR_COUNT(words));
         bool is_attribute = n == 13 && strncmp(f.p, "__attribute__", n) == 0;
-        if (*f.p == '#' && out->count == 0) /* the first line marker */
+        bool is_shared = is_attribute && strncmp(f.p + n, "((shared))", 10) == 0;
+        size_t from = out->count;
+        if (*f.p == '#' && out->count == begin) /* the first line marker */
             n = strcspn(f.p, "\n");
         copy(&f, n);
         if (is_asm)
             copy_asm(&f);
         if (is_attribute)
             copy_attribute(&f);
+        if (is_shared && unions)
+            copy_shared(&f, from);
     }
     free(f.launches.items);
     return f.changes;
 }
 
-bool mend_file(const char *path, struct diag *d)
+bool mend_file(const char *path, bool unions, struct diag *d)
 {
     char *text = file_read(path, NULL, d);
     if (text == NULL)
         return false;
     struct strbuf out = {0};
-    int changes = mend_text(text, &out);
+    int changes = mend_text(text, unions, &out);
     free(text);
     bool ok = changes > 0 && file_write(path, out.items, out.count, d);
     sb_free(&out);
