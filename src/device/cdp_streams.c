@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "device/cdp.h"
+#include "memory/defined.h"
 #include "memory/view.h"
 #include "weir/rt/error_codes.h"
 
@@ -294,7 +295,8 @@ int cdp_copy(struct jit_block *j, uint32_t lane, const struct device_copy *copy,
         grid_own_memory(j, copy->src))
         return cudaErrorInvalidValue;
     copy_args_make(&args, copy);
-    return submit_pieces(j, lane, &copy_kernel, args.pieces, &args, sizeof args, stream);
+    return submit_pieces(j, lane, defined_on ? &copy_told_kernel : &copy_kernel, args.pieces, &args,
+                         sizeof args, stream);
 }
 
 int cdp_set(struct jit_block *j, uint32_t lane, const struct device_set *set, uint64_t stream)
@@ -305,5 +307,6 @@ int cdp_set(struct jit_block *j, uint32_t lane, const struct device_set *set, ui
     if (set->dst == NULL || grid_own_memory(j, set->dst))
         return cudaErrorInvalidValue;
     set_args_make(&args, set);
-    return submit_pieces(j, lane, &set_kernel, args.pieces, &args, sizeof args, stream);
+    return submit_pieces(j, lane, defined_on ? &set_told_kernel : &set_kernel, args.pieces, &args,
+                         sizeof args, stream);
 }

@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "device/internal.h"
+#include "memory/defined.h"
 
 static const uint64_t PIECE = 512 * 1024;
 /* Below this a copy is over sooner than another worker would be there. */
@@ -153,6 +154,24 @@ static uint32_t copy_block(struct jit_block *block)
     return JIT_DONE;
 }
 
+/* While reads of what was never written are looked for: copies and fills by kernels, of which
+ * nobody else is told (of the host's observers are). */
+static uint32_t copy_block_told(struct jit_block *block)
+{
+    const struct copy_args *p = (const struct copy_args *)block->params;
+    struct piece q =
+        piece_of(block->ctaid[0], p->segments, p->rows_each, p->height * p->depth, p->width);
+    copy_piece(p, block->ctaid[0]);
+    for (uint64_t row = q.first_row; row < q.end_row; row++) {
+        uint64_t y = row % p->height, z = row / p->height;
+        defined_copied((uint64_t)(p->dst + z * p->dst_slice + y * p->dst_pitch + q.column),
+                       (uint64_t)(p->src + z * p->src_slice + y * p->src_pitch + q.column),
+                       q.width);
+    }
+    return JIT_DONE;
+}
+
+struct grid_kernel copy_told_kernel = {.run = copy_block_told, .name = "memcpy", .builtin = true};
 struct grid_kernel copy_kernel = {.run = copy_block, .name = "memcpy", .builtin = true};
 
 /* ---- fills ---- */
@@ -218,6 +237,21 @@ static uint32_t set_block(struct jit_block *block)
     set_piece((const struct set_args *)block->params, block->ctaid[0]);
     return JIT_DONE;
 }
+
+static uint32_t set_block_told(struct jit_block *block)
+{
+    const struct set_args *p = (const struct set_args *)block->params;
+    struct piece q =
+        piece_of(block->ctaid[0], p->segments, p->rows_each, p->height * p->depth, p->width);
+    set_piece(p, block->ctaid[0]);
+    for (uint64_t row = q.first_row; row < q.end_row; row++) {
+        uint64_t y = row % p->height, z = row / p->height;
+        defined_written((uint64_t)(p->dst + z * p->slice + y * p->pitch + q.column), q.width);
+    }
+    return JIT_DONE;
+}
+
+struct grid_kernel set_told_kernel = {.run = set_block_told, .name = "memset", .builtin = true};
 
 struct grid_kernel set_kernel = {.run = set_block, .name = "memset", .builtin = true};
 

@@ -229,6 +229,8 @@ int cdp_submit_work(struct jit_block *j, uint32_t lane, enum cdp_work work,
 /* Between these, what the thread does is not the program's: it may hold locks. */
 void grid_helper_begin(struct jit_block *j);
 void grid_helper_end(struct jit_block *j);
+/* A helper has written there by the program's pointer, after that. */
+void grid_wrote(struct jit_block *j, const void *p, uint64_t bytes);
 /* Text that a fault may be told with, empty. */
 struct strbuf *grid_text(struct jit_block *j);
 /* The lane's thread uses a handle that it must not, as that text says: its grid ends. No lock is

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/cdp.h"
 #include "exec/internal.h"
 #include "memory/defined.h"
 
@@ -140,6 +141,12 @@ void weir_rt_defined_write(struct jit_block *j, uint32_t mask, const uint64_t *a
             set_bits(j, address[lane] + done, n, in != NULL && done == 0 ? in[lane] : 0);
         }
     }
+}
+
+void grid_wrote(struct jit_block *j, const void *p, uint64_t bytes)
+{
+    for (uint64_t at = 0; defined_on && at < bytes; at += 8)
+        set_bits(j, (uint64_t)p + at, bytes - at < 8 ? (uint32_t)(bytes - at) : 8, 0);
 }
 
 /* ---- who comes ---- */

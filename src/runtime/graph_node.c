@@ -10,10 +10,10 @@
 /* Leaves with what was wrong with the parameters, or calls the driver. */
 #define WITH(prepare, ...)                                                                         \
     do {                                                                                           \
-        cudaError_t error = rt_context();                                                          \
-        if (error == cudaSuccess)                                                                  \
-            error = (prepare);                                                                     \
-        return done(error != cudaSuccess ? error : rt_error(CU(__VA_ARGS__)));                     \
+        cudaError_t error;                                                                         \
+        return done((error = rt_context()) != cudaSuccess || (error = (prepare)) != cudaSuccess    \
+                        ? error                                                                    \
+                        : rt_error(CU(__VA_ARGS__)));                                              \
     } while (0)
 
 /* ---- kernels ---- */

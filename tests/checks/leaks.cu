@@ -34,6 +34,19 @@ CASE(nothing)
     DO(cudaFree(p));
 }
 
+/* The first to ask for the kernel, whose module the runtime loads for the program. */
+CASE(kernel_of_a_graph)
+{
+    cudaGraph_t graph;
+    cudaGraphNode_t node;
+    cudaKernelNodeParams params = {};
+    params.func = (void *)touch;
+    params.gridDim = params.blockDim = dim3(1);
+    DO(cudaGraphCreate(&graph, 0));
+    DO(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &params));
+    DO(cudaGraphDestroy(graph));
+}
+
 CASE(variables_of_modules)
 {
     touch<<<1, 32>>>();

@@ -18,6 +18,19 @@ __global__ void right(int *out)
     out[threadIdx.x] = v;
 }
 
+/* Between barriers is nothing that needs to know which warp runs, but the check. */
+__global__ void odd(int *out)
+{
+    __shared__ int s[64];
+    s[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    int v = s[0] + s[1];
+    __syncthreads();
+    s[threadIdx.x] = v;
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x];
+}
+
 __global__ void diverged(int *out)
 {
     if (threadIdx.x < 16)
@@ -84,6 +97,7 @@ CASE(all_come)
 {
     right<<<2, 64>>>(out());
     named<<<2, 64>>>(out());
+    odd<<<1, 33>>>(out());
     DO(cudaDeviceSynchronize());
 }
 

@@ -39,6 +39,9 @@ static void each(struct jit_block *j, uint32_t mask, const uint64_t *args, uint6
     }                                                                                              \
     static int name##_lane(struct jit_block *j, uint32_t lane, const uint64_t *args)
 
+/* Results that the program's pointer leads to. */
+#define GIVE(j, out, value) (*(out) = (value), grid_wrote(j, out, sizeof *(out)))
+
 /* ---- memory ---- */
 
 /* cudaMalloc(void **p, size_t bytes): from the heap of device code */
@@ -53,7 +56,7 @@ HELPER(cdp_api_malloc)
     grid_helper_end(j);
     if (p == NULL && bytes > 0)
         return cudaErrorMemoryAllocation;
-    *out = p;
+    GIVE(j, out, p);
     return cudaSuccess;
 }
 
@@ -205,7 +208,7 @@ static int cdp_api_stream_create(struct jit_block *j, uint32_t lane, const uint6
     grid_helper_begin(j);
     uint64_t handle = cdp_stream_create(j, of_block);
     grid_helper_end(j);
-    *out = handle;
+    GIVE(j, out, handle);
     return cudaSuccess;
 }
 
@@ -232,7 +235,7 @@ static int cdp_api_event_create(struct jit_block *j, uint32_t lane, const uint64
     grid_helper_begin(j);
     uint64_t handle = cdp_event_create(j, of_block);
     grid_helper_end(j);
-    *out = handle;
+    GIVE(j, out, handle);
     return cudaSuccess;
 }
 
@@ -293,18 +296,17 @@ HELPER(get_device)
     int *out = (int *)lane_arg(args, 0, lane);
     if (out == NULL)
         return cudaErrorInvalidValue;
-    *out = ordinal_of(j);
+    GIVE(j, out, ordinal_of(j));
     return cudaSuccess;
 }
 
 /* cudaGetDeviceCount(int *) */
 HELPER(get_device_count)
 {
-    (void)j;
     int *out = (int *)lane_arg(args, 0, lane);
     if (out == NULL)
         return cudaErrorInvalidValue;
-    *out = driver_device_count();
+    GIVE(j, out, driver_device_count());
     return cudaSuccess;
 }
 
@@ -319,7 +321,7 @@ HELPER(device_attribute)
                                       (CUdevice)(int)lane_arg(args, 2, lane));
     grid_helper_end(j);
     if (r == CUDA_SUCCESS)
-        *out = value;
+        GIVE(j, out, value);
     return (int)r;
 }
 
@@ -342,7 +344,7 @@ HELPER(device_limit)
             grid_helper_begin(j);
             uint64_t value = grid_limit_get(grid_env_of(j), limits[n].limit);
             grid_helper_end(j);
-            *out = value;
+            GIVE(j, out, value);
             return cudaSuccess;
         }
     return cudaErrorUnsupportedLimit;
@@ -358,29 +360,27 @@ HELPER(device_config)
     CUcontext c = driver_context_of(grid_env_owner(grid_env_of(j)));
     int config = c != NULL ? (int)c->cache_config : 0;
     grid_helper_end(j);
-    *out = config;
+    GIVE(j, out, config);
     return cudaSuccess;
 }
 
 /* cudaDeviceGetSharedMemConfig(cudaSharedMemConfig *): there are no banks to be configured */
 HELPER(device_bank_config)
 {
-    (void)j;
     int *out = (int *)lane_arg(args, 0, lane);
     if (out == NULL)
         return cudaErrorInvalidValue;
-    *out = cudaSharedMemBankSizeFourByte;
+    GIVE(j, out, cudaSharedMemBankSizeFourByte);
     return cudaSuccess;
 }
 
 /* cudaRuntimeGetVersion(int *) */
 HELPER(runtime_version)
 {
-    (void)j;
     int *out = (int *)lane_arg(args, 0, lane);
     if (out == NULL)
         return cudaErrorInvalidValue;
-    *out = RUNTIME_VERSION;
+    GIVE(j, out, RUNTIME_VERSION);
     return cudaSuccess;
 }
 
@@ -417,7 +417,7 @@ HELPER(function_attributes)
                                       ? (int)f->max_dynamic_shared
                                       : SHARED_DEFAULT_MAX - (int)f->info.static_shared;
     a.preferredShmemCarveout = f->carveout;
-    memcpy(out, &a, sizeof a);
+    GIVE(j, out, a);
     return cudaSuccess;
 }
 
@@ -432,7 +432,7 @@ HELPER(occupancy)
         return cudaErrorInvalidValue;
     int code = function_of(j, lane_arg(args, 1, lane), &f);
     if (code == 0)
-        *out = (int)function_blocks_per_sm(f, (uint32_t)threads, lane_arg(args, 3, lane));
+        GIVE(j, out, (int)function_blocks_per_sm(f, (uint32_t)threads, lane_arg(args, 3, lane)));
     return code;
 }
 

@@ -84,7 +84,9 @@ void warp_index_region(struct codegen *cg, int32_t r)
         cg->warp_index->stores = arena_alloc(&k->arena, (size_t)k->nblocks);
     }
     memset(cg->warp_index->stores, UNSEEN, (size_t)k->nblocks);
-    bool tells = (k->opt->checked & JIT_CHECKS_THREADS) != 0; /* at barriers and each access */
+    /* Of barriers, or of each access. */
+    uint32_t telling = JIT_CHECKS_THREADS | JIT_CHECKS_SYNC | JIT_CHECKS_DEFINED;
+    bool tells = (k->opt->checked & telling) != 0;
     if (!k->lockstep || tells) {
         store_warp_index(cg);
         return;
