@@ -32,8 +32,9 @@ enum jit_checks {
 
 /* Orders that CUDA leaves open, other than the usual ones (base/schedule.h). */
 enum jit_order {
-    JIT_ORDER_WARPS = 1, /* the last warp of a block runs first */
-    JIT_ORDER_LANES = 2, /* of a warp that has diverged, lanes that would run first run last */
+    JIT_ORDER_WARPS = 1,  /* the last warp of a block runs first */
+    JIT_ORDER_LANES = 2,  /* of a warp that has diverged, lanes that would run first run last */
+    JIT_ORDER_TURNED = 4, /* another warp of each block runs first, the others follow it in turn */
 };
 
 /* What one compilation is specialised on. Part of the cache key: keep it plain data, zero padding.

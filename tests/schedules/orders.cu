@@ -57,6 +57,30 @@ static void event()
     ok(cudaFree(b));
 }
 
+// Warps of a block, which nothing orders, put their numbers into a list.
+__global__ void enlist(int *n, int *list)
+{
+    if (threadIdx.x % 32 == 0)
+        list[atomicAdd(n, 1)] = threadIdx.x / 32;
+}
+__global__ void enlist_each(int *, int *list)
+{
+    if (threadIdx.x % 32 == 0)
+        list[threadIdx.x / 32] = threadIdx.x / 32;
+}
+static void warps()
+{
+    int *p, list[9];
+    ok(cudaMalloc(&p, sizeof list));
+    ok(cudaMemset(p, 0, sizeof list));
+    (repaired ? enlist_each : enlist)<<<1, 256>>>(p + 8, p);
+    ok(cudaMemcpy(list, p, sizeof list, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 8; i++)
+        printf("%d ", list[i]);
+    printf("\n");
+    ok(cudaFree(p));
+}
+
 // The host reads what a copy brings before it has come.
 static void copy()
 {
@@ -282,7 +306,7 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)();
     } programs[] = {{"event", event},   {"copy", copy},   {"callback", callback},
-                    {"shared", shared}, {"lanes", lanes}, {"blocks", blocks},
+                    {"shared", shared}, {"lanes", lanes}, {"blocks", blocks}, {"warps", warps},
                     {"graph", graph},   {"sum", sum},     {"flag", flag}};
     repaired = argc > 2 && strcmp(argv[2], "repaired") == 0;
     for (const auto &p : programs)

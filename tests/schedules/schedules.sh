@@ -24,7 +24,7 @@ check() { # WHAT CONDITION...
 # The output of a program in the order of a seed.
 in_order() { WEIR_SCHEDULE=$1 timeout 120 "$weir" run "$orders" "$2" 2>&1; }
 
-for program in event copy callback shared lanes blocks graph; do
+for program in event copy callback shared warps lanes blocks graph; do
     timeout 300 "$weir" run --schedules=12 "$orders" $program >"$work/out" 2>"$work/err"
     check "$program: some order of 12 differs" [ $? -eq 1 ]
     seed=$(sed -n 's/.*again: WEIR_SCHEDULE=\([0-9]*\) .*/\1/p' "$work/err" | head -1)

@@ -6,10 +6,10 @@
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/frame.h"
 #include "compiler/codegen/instructions.h"
+#include "compiler/codegen/memory/defined.h"
 #include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/values.h"
 #include "compiler/codegen/warp/warp.h"
-#include "compiler/codegen/memory/defined.h"
 
 /* pc[w]: resume point * 2 + parity of the barrier phase in which the warp runs on, or PC_EXITED. */
 enum { PC_EXITED = JIT_PC_EXITED };
@@ -200,10 +200,18 @@ static void next_region(struct codegen *cg, LLVMBasicBlockRef *regions)
 /* The warp that runs at a turn of a region's loop. */
 static LLVMValueRef warp_of_turn(struct codegen *cg, LLVMValueRef turn)
 {
-    if ((cg->k->opt->order & JIT_ORDER_WARPS) == 0 || cg->k->nwarps == 1)
+    LLVMBuilderRef b = cg->alu.b;
+    uint32_t order = cg->k->opt->order;
+    if (cg->k->nwarps == 1)
         return turn;
-    LLVMValueRef last = LLVMBuildSub(cg->alu.b, cg->block.nwarps, c32(cg, 1), "");
-    return LLVMBuildSub(cg->alu.b, last, turn, "w");
+    if ((order & JIT_ORDER_TURNED) != 0) {
+        turn = LLVMBuildAdd(b, turn, LLVMBuildAdd(b, cg->block.ctaid[0], c32(cg, 1), ""), "");
+        turn = LLVMBuildURem(b, turn, cg->block.nwarps, "");
+    }
+    if ((order & JIT_ORDER_WARPS) == 0)
+        return turn;
+    LLVMValueRef last = LLVMBuildSub(b, cg->block.nwarps, c32(cg, 1), "");
+    return LLVMBuildSub(b, last, turn, "w");
 }
 
 static bool emit_region(struct codegen *cg, int32_t r, LLVMBasicBlockRef *regions)

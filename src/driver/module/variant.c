@@ -110,7 +110,8 @@ static uint32_t order(CUfunction f)
     if (!schedule_on())
         return 0;
     uint64_t name = schedule_name(f->func->name);
-    return (schedule_which(SCHEDULE_WARPS, name, 2) != 0 ? JIT_ORDER_WARPS : 0) |
+    uint32_t warps = schedule_which(SCHEDULE_WARPS, name, 4);
+    return ((warps & 1) != 0 ? JIT_ORDER_WARPS : 0) | ((warps & 2) != 0 ? JIT_ORDER_TURNED : 0) |
            (schedule_which(SCHEDULE_LANES, name, 2) != 0 ? JIT_ORDER_LANES : 0);
 }
 

@@ -90,6 +90,8 @@ void batch_init(struct codegen *cg)
     bool streams = true;
     if ((k->opt->checked & (JIT_CHECKS_THREADS | JIT_CHECKS_DEFINED)) != 0) /* a block's are told of by themselves */
         return;
+    if ((k->opt->order & (JIT_ORDER_WARPS | JIT_ORDER_TURNED)) != 0) /* its warps go as they are */
+        return;
     if (k->is_function || k->has_calls || k->nresume > 1 || k->has_poll || k->has_partial ||
         k->nwarps == 0)
         return;
