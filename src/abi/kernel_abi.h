@@ -253,7 +253,10 @@ enum jit_cluster_map {
 /* Checked mode: lanes of `mask` are about to access memory at global or generic addresses; what:
  * bytes of each lane's access, plus JIT_CHECK_WRITES.
  * void weir_rt_check(struct jit_block *block, uint32_t mask, const uint64_t address[32],
- *                    uint32_t what); */
+ *                    uint32_t what);
+ * Likewise at addresses outside of the block's shared memory, by instructions for shared memory:
+ * void weir_rt_check_shared(struct jit_block *block, uint32_t mask, const uint64_t address[32],
+ *                           uint32_t what); */
 #define JIT_CHECK_WRITES 0x80000000u
 #define JIT_CHECK_WARP   0x40000000u /* the warp's access: addresses are lines of it, not lanes' */
 #define JIT_CHECK_ATOMIC                                                                           \

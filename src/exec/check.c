@@ -22,20 +22,33 @@ static bool is_ours(uint64_t address, uint64_t bytes, uint32_t what)
            within(address, bytes, (uint64_t)__ehdr_start, (uint64_t)(_end - __ehdr_start));
 }
 
-/* Memory of the block itself, which generic addresses may point to. */
-static bool is_own(const struct jit_block *j, uint64_t address, uint64_t bytes)
+/* In the shared memory of a block of the cluster. */
+static bool is_shared(const struct jit_block *j, uint64_t address, uint64_t bytes)
 {
-    const struct grid_block *b = j->grid;
-    if (within(address, bytes, (uint64_t)j->shared, j->total_shared) ||
-        within(address, bytes, (uint64_t)j->local, j->local_stride * j->nthreads) ||
-        within(address, bytes, (uint64_t)j->params, b->run->launch.param_bytes) ||
-        (b->run->workspace != NULL &&
-         within(address, bytes, (uint64_t)b->run->workspace, GRID_WORKSPACE_BYTES)))
+    if (within(address, bytes, (uint64_t)j->shared, j->total_shared))
         return true;
     for (uint32_t r = 1; r <= j->cluster_size && r <= JIT_CLUSTER_MAX; r++)
         if (j->windows[r] != 0 && within(address, bytes, j->windows[r], j->total_shared))
             return true;
     return false;
+}
+
+/* Memory of the block itself, which generic addresses may point to. */
+static bool is_own(const struct jit_block *j, uint64_t address, uint64_t bytes)
+{
+    const struct grid_block *b = j->grid;
+    return is_shared(j, address, bytes) ||
+           within(address, bytes, (uint64_t)j->local, j->local_stride * j->nthreads) ||
+           within(address, bytes, (uint64_t)j->params, b->run->launch.param_bytes) ||
+           (b->run->workspace != NULL &&
+            within(address, bytes, (uint64_t)b->run->workspace, GRID_WORKSPACE_BYTES));
+}
+
+/* Memory of the device heap is one allocation to the memory layer. */
+static const struct heap *heap_of(const struct grid_worker *w, uint64_t address)
+{
+    const struct heap *h = atomic_load_explicit(&w->env->heap, memory_order_acquire);
+    return h != NULL && heap_checks(h, address) ? h : NULL;
 }
 
 _Noreturn static void refuse(struct grid_worker *w, uint64_t address, int lane, uint32_t what,
@@ -49,6 +62,8 @@ _Noreturn static void refuse(struct grid_worker *w, uint64_t address, int lane, 
               bytes == 1 ? "" : "s");
     if (inside)
         sb_printf(&w->text, " from 0x%llx on", (unsigned long long)address);
+    if (heap_of(w, inside ? partly->end : address) != NULL)
+        sb_printf(&w->text, " of the device heap, where malloc has given out nothing");
     if (mem_too_early(address))
         sb_printf(&w->text, " before its allocation in the order of streams");
     fault_leave(w, &(struct trouble){.kind = GRID_FAULT_ADDRESS,
@@ -138,8 +153,29 @@ void weir_rt_check(struct jit_block *j, uint32_t mask, const uint64_t *address, 
         struct mem_span found = {0};
         if (!is_allowed(w, at, what, &found))
             refuse(w, at, lane, what, &found, __builtin_return_address(0));
+        const struct heap *heap = heap_of(w, at);
+        if (heap != NULL) {
+            uint64_t given = heap_given(heap, at, bytes);
+            if (given < bytes)
+                refuse(w, at, lane, what, &(struct mem_span){.base = at, .end = at + given},
+                       __builtin_return_address(0));
+            continue;
+        }
         span = found;
         if (span.generation != 0)
             w->checked[w->checked_next++ % WORKER_SPANS] = span;
+    }
+}
+
+void weir_rt_check_shared(struct jit_block *j, uint32_t mask, const uint64_t *address,
+                          uint32_t what)
+{
+    struct grid_worker *w = ((struct grid_block *)j->grid)->worker;
+    const uint64_t start = (uint64_t)j->shared;
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        int lane = __builtin_ctz(left);
+        struct mem_span partly = {.base = start, .end = start + j->total_shared};
+        if (!is_shared(j, address[lane], what & BYTES))
+            refuse(w, address[lane], lane, what, &partly, __builtin_return_address(0));
     }
 }

@@ -8,6 +8,10 @@
  * JIT_CHECK_WRITES. Faults for the first lane that must not. */
 void weir_rt_check(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what);
 
+/* Likewise of shared memory: of the block, or of one of its cluster. */
+void weir_rt_check_shared(struct jit_block *j, uint32_t mask, const uint64_t *address,
+                          uint32_t what);
+
 /* See abi/kernel_abi.h. */
 const uint64_t *weir_rt_others(const struct jit_block *j);
 

@@ -157,6 +157,8 @@ static bool append_own(struct strbuf *sb, uint64_t address, const struct grid_bl
     if (address - shared < j->total_shared)
         sb_printf(sb, "byte %llu of the block's %u bytes of shared memory",
                   (unsigned long long)(address - shared), j->total_shared);
+    else if (address == end)
+        sb_printf(sb, "just past the block's %u bytes of shared memory", j->total_shared);
     else if (address - end < b->guard)
         sb_printf(sb, "%llu bytes past the block's %u bytes of shared memory",
                   (unsigned long long)(address - end), j->total_shared);

@@ -11,6 +11,7 @@
 #include "base/base.h"
 #include "exec/internal.h"
 #include "memory/memory.h"
+#include "memory/view.h"
 
 enum { RUN_PAGES = 4, RUN_BYTES = WEIR_PAGE * RUN_PAGES, CLASSES = 20, NONE = UINT16_MAX };
 
@@ -40,6 +41,7 @@ struct page {
 struct heap {
     uint8_t *base;
     uint32_t pages_count, hint;
+    uint8_t *given;       /* checked mode: 1 for each byte that malloc has given out; else NULL */
     pthread_mutex_t lock; /* of the page table */
     struct page *pages;
     struct {
@@ -60,6 +62,7 @@ struct heap *heap_new(int device, const void *owner, uint64_t bytes)
     h->base = base;
     h->pages_count = (uint32_t)(bytes / WEIR_PAGE);
     h->pages = xcalloc(h->pages_count, sizeof *h->pages);
+    h->given = mem_checked() ? calloc(bytes, 1) : NULL; /* without it, accesses are not looked at */
     pthread_mutex_init(&h->lock, NULL);
     for (int c = 0; c < CLASSES; c++)
         pthread_mutex_init(&h->classes[c].lock, NULL);
@@ -78,6 +81,7 @@ void heap_free_all(struct heap *h, bool memory_too)
     pthread_mutex_destroy(&h->lock);
     for (int c = 0; c < CLASSES; c++)
         pthread_mutex_destroy(&h->classes[c].lock);
+    free(h->given);
     free(h->pages);
     free(h);
 }
@@ -189,15 +193,45 @@ static void *small_alloc(struct heap *h, int c)
     return p;
 }
 
-void *heap_alloc(struct heap *h, uint64_t bytes)
+/* Checked mode: some bytes after each allocation are nobody's. */
+enum { MARGIN = 16 };
+
+static void mark(struct heap *h, uint64_t offset, uint64_t bytes, uint8_t given)
 {
-    if (bytes == 0 || bytes > (uint64_t)h->pages_count * WEIR_PAGE)
-        return NULL;
+    if (h->given != NULL)
+        memset(h->given + offset, given, bytes);
+}
+
+bool heap_checks(const struct heap *h, uint64_t address)
+{
+    return h->given != NULL && address - (uint64_t)h->base < (uint64_t)h->pages_count * WEIR_PAGE;
+}
+
+uint64_t heap_given(const struct heap *h, uint64_t address, uint64_t bytes)
+{
+    uint64_t n = 0, offset = address - (uint64_t)h->base;
+    while (n < bytes && heap_checks(h, address + n) && h->given[offset + n] != 0)
+        n++;
+    return n;
+}
+
+static void *alloc(struct heap *h, uint64_t bytes)
+{
     int c = class_of(bytes);
     if (c < CLASSES)
         return small_alloc(h, c);
     uint32_t first = take_pages(h, (uint32_t)((bytes + WEIR_PAGE - 1) / WEIR_PAGE), NULL);
     return first != UINT32_MAX ? h->base + (uint64_t)first * WEIR_PAGE : NULL;
+}
+
+void *heap_alloc(struct heap *h, uint64_t bytes)
+{
+    if (bytes == 0 || bytes > (uint64_t)h->pages_count * WEIR_PAGE)
+        return NULL;
+    uint8_t *p = alloc(h, bytes + (h->given != NULL ? MARGIN : 0));
+    if (p != NULL)
+        mark(h, (uint64_t)(p - h->base), bytes, 1);
+    return p;
 }
 
 /* Ends an object of the run, whose class is locked; false: there is none at that address. */
@@ -207,6 +241,7 @@ static bool run_free(struct heap *h, struct run *r, uint64_t offset)
     uint64_t inside = offset - (uint64_t)r->page * WEIR_PAGE, object = inside / class_bytes[c];
     if (inside % class_bytes[c] != 0 || object >= r->objects || r->link[object] != LIVE)
         return false;
+    mark(h, offset, class_bytes[c], 0);
     if (r->free_head == NONE)
         list_add(&h->classes[c].partial, r);
     r->link[object] = r->free_head;
@@ -248,6 +283,8 @@ static bool large_free(struct heap *h, uint64_t offset)
     pthread_mutex_lock(&h->lock);
     const struct page *page = &h->pages[offset / WEIR_PAGE];
     bool fine = page->state == PAGE_LARGE && offset % WEIR_PAGE == 0;
+    if (fine)
+        mark(h, offset, (uint64_t)page->count * WEIR_PAGE, 0);
     if (fine)
         drop_pages(h, (uint32_t)(offset / WEIR_PAGE), page->count);
     pthread_mutex_unlock(&h->lock);

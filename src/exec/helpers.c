@@ -234,6 +234,7 @@ static const struct {
     {"cudaGraphSetConditional", (void *)weir_rt_cudaGraphSetConditional},
     {"fault", (void *)weir_rt_fault},
     {"check", (void *)weir_rt_check},
+    {"check_shared", (void *)weir_rt_check_shared},
     {"touch", (void *)weir_rt_touch},
     {"thread_access", (void *)weir_rt_thread_access},
     {"thread_order", (void *)weir_rt_thread_order},

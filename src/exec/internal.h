@@ -260,6 +260,10 @@ void *heap_alloc(struct heap *h, uint64_t bytes);
 bool heap_free(struct heap *h, void *p);
 /* What the allocation that begins there has, a multiple of HEAP_ALIGN; 0: none does. */
 uint64_t heap_size(struct heap *h, const void *p);
+/* Checked mode: whether the address is in this heap, and how many bytes from there on, of so many,
+ * are of what malloc has given out. */
+bool heap_checks(const struct heap *h, uint64_t address);
+uint64_t heap_given(const struct heap *h, uint64_t address, uint64_t bytes);
 
 struct grid_env {
     int device;

@@ -133,6 +133,61 @@ static void one_lane()
     say(end());
 }
 
+__global__ void to_shared(int from, int by, int *out)
+{
+    __shared__ char s[40];
+    for (int i = threadIdx.x; i < 40; i += 32)
+        s[i] = i;
+    __syncthreads();
+    out[threadIdx.x] = s[from + by * threadIdx.x];
+}
+
+static void shared()
+{
+    int *out = (int *)device(128);
+    to_shared<<<1, 32>>>(8, 1, out);
+    OK(cudaDeviceSynchronize());
+    to_shared<<<1, 32>>>(9, 1, out);
+    say(end());
+}
+
+__global__ void from_heap(int bytes, int at, bool again)
+{
+    volatile char *p = (char *)malloc(bytes), *q = (char *)malloc(bytes);
+    q[bytes - 1] = p[0] = 1;
+    if (again)
+        free((void *)p);
+    p[at] = 2;
+    free((void *)q);
+    if (!again)
+        free((void *)p);
+}
+
+static void heap_right()
+{
+    for (int bytes : {1, 16, 100, 5000})
+        from_heap<<<4, 32>>>(bytes, bytes - 1, false);
+    say(end());
+}
+
+static void heap_past()
+{
+    from_heap<<<1, 1>>>(16, 16, false);
+    say(end());
+}
+
+static void heap_past_large()
+{
+    from_heap<<<1, 1>>>(5000, 5001, false);
+    say(end());
+}
+
+static void heap_freed()
+{
+    from_heap<<<1, 1>>>(16, 3, true);
+    say(end());
+}
+
 static void atomics()
 {
     count<<<1, 1>>>((int *)device(512), 128);
@@ -423,6 +478,15 @@ int main()
     EXPECT(one_lane, false, "thread (17,0,0)|read of 4 bytes|just past the 160-byte" FAULT);
     EXPECT(atomics, false, "write of 4 bytes|just past the 512-byte" FAULT);
     EXPECT(matrices, false, "read of 32 bytes from|just past the 512-byte" FAULT);
+    EXPECT(shared, false,
+           "in kernel to_shared(|thread (31,0,0)|read of 1 byte|just past the block's 40 bytes of "
+           "shared memory" FAULT);
+    EXPECT(heap_right, false, "end: cudaSuccess");
+    EXPECT(heap_past, false,
+           "in kernel from_heap(|write of 1 byte of the device heap, where malloc has given out "
+           "nothing" FAULT);
+    EXPECT(heap_past_large, false, "write of 1 byte of the device heap" FAULT);
+    EXPECT(heap_freed, false, "write of 1 byte of the device heap" FAULT);
     EXPECT(freed, false,
            "byte 5 of freed memory: the 3,000-byte allocation|freed by cudaFree|"
            "byte 7 of freed memory: the 3,145,728-byte" FAULT);

@@ -240,9 +240,43 @@ static void check_global(struct codegen *cg, const struct ptx_operand *at, unsig
         ask_if(cg, suspect != NULL ? suspect : maybe_others(cg, all), mask_bits(cg), all, what);
 }
 
+/* Shared memory is compared with its bounds here; who is outside, the helper tells: another block
+ * of the cluster may be meant. */
+static void check_shared(struct codegen *cg, const struct ptx_operand *at, unsigned bytes,
+                         bool writes)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    bool variable = at->var != NULL && at->reg < 0 && at->offset >= 0 &&
+                    (uint64_t)at->offset + bytes <= at->var->size;
+    if ((cg->k->opt->checked & JIT_CHECKS_MEMORY) == 0 || variable)
+        return;
+    LLVMValueRef all = LLVMBuildFreeze(b, address_vector(cg, at, PTX_SPACE_SHARED), "");
+    LLVMValueRef base = LLVMBuildPtrToInt(b, cg->block.shared, cg->i64, "");
+    LLVMValueRef size = block_field(cg, BLOCK_FIELD(total_shared), cg->i32, false);
+    LLVMValueRef last =
+        LLVMBuildSub(b, LLVMBuildZExt(b, size, cg->i64, ""), c64(cg, bytes), "last");
+    LLVMValueRef offset = LLVMBuildSub(b, all, splat(cg, base, JIT_WARP), "");
+    LLVMValueRef few = LLVMBuildICmp(b, LLVMIntSLT, last, c64(cg, 0), "");
+    LLVMValueRef suspect =
+        LLVMBuildOr(b, splat(cg, few, JIT_WARP),
+                    LLVMBuildICmp(b, LLVMIntUGT, offset, splat(cg, last, JIT_WARP), ""), "");
+    LLVMValueRef mask = LLVMBuildAnd(b, bits_of(cg, suspect), mask_bits(cg), "");
+    LLVMBasicBlockRef ask = new_bb(cg, "outside"), on = new_bb(cg, "inside");
+    branch_likely(cg, LLVMBuildICmp(b, LLVMIntEQ, mask, c32(cg, 0), ""), on, ask);
+    LLVMPositionBuilderAtEnd(b, ask);
+    helper_row_store(cg, 0, all);
+    LLVMValueRef args[4] = {cg->block.ptr, mask, helper_rows(cg, 0),
+                            c32(cg, bytes | (writes ? JIT_CHECK_WRITES : 0))};
+    call_helper(cg, "weir_rt_check_shared", LLVMVoidTypeInContext(cg->alu.ctx), args, 4);
+    LLVMBuildBr(b, on);
+    LLVMPositionBuilderAtEnd(b, on);
+}
+
 void check_access(struct codegen *cg, const struct ptx_instr *i, const struct ptx_operand *at,
                   unsigned space, unsigned bytes, bool writes, LLVMValueRef stored)
 {
+    if (space == PTX_SPACE_SHARED)
+        check_shared(cg, at, bytes, writes);
     if (is_compared(cg, space))
         compare_access(cg, address_vector(cg, at, space),
                        bytes | compared_how(cg, i, space, writes), stored);
