@@ -1,5 +1,6 @@
-/* range: memory for pools: one range of addresses for each device, in which chunks of physical
- * memory are mapped, each by itself, since a mapping ends as a whole.
+/* range: memory for pools: one range of addresses for each device, in which physical memory is
+ * mapped: a chunk by itself, or many at once where many are wanted, since each mapping costs some
+ * 40 µs. A mapping has one owner, and begins, ends and changes whose it is as a whole.
  *
  * What pools give back stays mapped, up to a share of the device's memory, and is taken first: a
  * pool that keeps nothing at synchronizations costs no driver calls at each. The driver gets it
@@ -10,15 +11,24 @@
 
 enum { CHUNK_FREE, CHUNK_TAKEN, CHUNK_KEPT };
 enum { TIMES = 2 }; /* addresses, in terms of the device's memory: so that large pieces fit */
+enum { MAPPING_MAX = 16 }; /* chunks of a mapping */
+
+struct mapping {
+    uint32_t first, chunks, taken; /* chunks: the first one, how many, how many are taken */
+    uint32_t devices;              /* whose kernels may touch it, a bit for each */
+    const void *owner;             /* who took the last of it */
+    struct mapping *next;          /* spare */
+};
 
 static struct range {
     pthread_mutex_t lock;
     uint64_t base;
     _Atomic uint64_t chunks; /* 0: not reserved yet; set last */
     uint8_t *states;         /* of each chunk, */
-    uint32_t *devices;       /* and for whose kernels it is mapped, a bit for each */
-    uint64_t high;           /* chunks from here on were never mapped */
-    uint64_t total;          /* bytes of the device's memory */
+    struct mapping **in;     /* and what maps it, unless it is free */
+    struct mapping *spare;
+    uint64_t high;  /* chunks from here on were never mapped */
+    uint64_t total; /* bytes of the device's memory */
     uint64_t kept, kept_max;
 } ranges[MEM_MAX_DEVICES];
 
@@ -57,8 +67,8 @@ static bool reserve(struct range *r, int device)
     if (driver.cuMemAddressReserve(&base, chunks * MEM_CHUNK, MEM_CHUNK, 0, 0) != CUDA_SUCCESS)
         return false;
     r->states = calloc(chunks, sizeof *r->states);
-    r->devices = calloc(chunks, sizeof *r->devices);
-    if (r->states == NULL || r->devices == NULL)
+    r->in = calloc(chunks, sizeof *r->in);
+    if (r->states == NULL || r->in == NULL)
         return false;
     pthread_mutex_init(&r->lock, NULL);
     r->base = base;
@@ -96,145 +106,159 @@ static uint64_t address_of(const struct range *r, uint64_t chunk)
     return r->base + chunk * MEM_CHUNK;
 }
 
-static bool map_chunk(struct range *r, int device, uint64_t chunk)
+static struct mapping *mapping_new(struct range *r)
+{
+    struct mapping *m = r->spare;
+    if (m != NULL)
+        r->spare = m->next;
+    else
+        m = xmalloc(sizeof *m);
+    return m;
+}
+
+/* Maps n free chunks at once. */
+static bool map(struct range *r, int device, uint64_t first, uint64_t n, const void *owner)
 {
     CUmemAllocationProp p = property(device);
     CUmemGenericAllocationHandle h;
-    if (driver.cuMemCreate(&h, MEM_CHUNK, &p, 0) != CUDA_SUCCESS)
+    if (driver.cuMemCreate(&h, n * MEM_CHUNK, &p, 0) != CUDA_SUCCESS)
         return false;
-    CUresult mapped = driver.cuMemMap(address_of(r, chunk), MEM_CHUNK, 0, h, 0);
+    CUresult mapped = driver.cuMemMap(address_of(r, first), n * MEM_CHUNK, 0, h, 0);
     driver.cuMemRelease(h); /* the mapping keeps it */
-    if (mapped == CUDA_SUCCESS)
-        r->devices[chunk] = 0;
-    return mapped == CUDA_SUCCESS;
+    if (mapped != CUDA_SUCCESS)
+        return false;
+    struct mapping *m = mapping_new(r);
+    *m = (struct mapping){.first = (uint32_t)first, .chunks = (uint32_t)n, .owner = owner};
+    for (uint64_t c = first; c < first + n; c++) {
+        r->in[c] = m;
+        r->states[c] = CHUNK_KEPT;
+    }
+    r->kept += n * MEM_CHUNK;
+    r->high = first + n > r->high ? first + n : r->high;
+    return true;
 }
 
-static void unmap_chunk(struct range *r, uint64_t chunk)
+/* Of which nothing is taken. */
+static void unmap(struct range *r, struct mapping *m)
 {
-    driver.cuMemUnmap(address_of(r, chunk), MEM_CHUNK);
-    if (r->states[chunk] == CHUNK_KEPT)
-        r->kept -= MEM_CHUNK;
-    r->states[chunk] = CHUNK_FREE;
+    driver.cuMemUnmap(address_of(r, m->first), m->chunks * (uint64_t)MEM_CHUNK);
+    for (uint64_t c = m->first; c < m->first + m->chunks; c++)
+        r->states[c] = CHUNK_FREE;
+    r->kept -= m->chunks * (uint64_t)MEM_CHUNK;
+    m->next = r->spare;
+    r->spare = m;
 }
 
-/* Lets these devices' kernels, and no others, touch mapped chunks that have one set now. */
-static bool allow_run(struct range *r, uint64_t first, uint64_t n, uint32_t devices)
+/* Lets these devices' kernels, and no others, touch what is mapped there. */
+static bool allow(struct range *r, struct mapping *m, uint32_t devices)
 {
     CUmemAccessDesc d[MEM_MAX_DEVICES];
     size_t count = 0;
-    uint32_t before = r->devices[first];
     for (int i = 0; i < MEM_MAX_DEVICES; i++)
-        if ((before ^ devices) >> i & 1)
+        if ((m->devices ^ devices) >> i & 1)
             d[count++] =
                 (CUmemAccessDesc){.location = {CU_MEM_LOCATION_TYPE_DEVICE, i},
                                   .flags = devices >> i & 1 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
                                                             : CU_MEM_ACCESS_FLAGS_PROT_NONE};
-    if (count > 0 &&
-        driver.cuMemSetAccess(address_of(r, first), n * MEM_CHUNK, d, count) != CUDA_SUCCESS)
+    if (count > 0 && driver.cuMemSetAccess(address_of(r, m->first), m->chunks * (uint64_t)MEM_CHUNK,
+                                           d, count) != CUDA_SUCCESS)
         return false;
-    for (uint64_t c = first; c < first + n; c++)
-        r->devices[c] = devices;
-    return true;
-}
-
-static bool allow(struct range *r, uint64_t first, uint64_t n, uint32_t devices)
-{
-    for (uint64_t c = first, k; c < first + n; c += k) {
-        k = 1;
-        while (c + k < first + n && r->devices[c + k] == r->devices[c])
-            k++;
-        if (!allow_run(r, c, k, devices))
-            return false;
-    }
+    m->devices = devices;
     return true;
 }
 
 /* ---- which chunks ---- */
 
-static bool all_untaken(const struct range *r, uint64_t first, uint64_t n)
+/* Whether the chunk can be the owner's: what is mapped together with another's cannot. */
+static bool can_take(const struct range *r, uint64_t chunk, const void *owner)
+{
+    const struct mapping *m = r->in[chunk];
+    return r->states[chunk] == CHUNK_FREE ||
+           (r->states[chunk] == CHUNK_KEPT && (m->taken == 0 || m->owner == owner));
+}
+
+static bool can_take_all(const struct range *r, uint64_t first, uint64_t n, const void *owner)
 {
     if (first + n > r->chunks)
         return false;
     for (uint64_t c = first; c < first + n; c++)
-        if (r->states[c] == CHUNK_TAKEN)
+        if (!can_take(r, c, owner))
             return false;
     return true;
 }
 
-/* The first run of n chunks that nobody has; of kept ones alone, if so wanted. */
-static bool find_run(const struct range *r, uint64_t n, bool kept, uint64_t *first)
+/* The first run of n chunks that can be taken; of mapped ones alone, if so wanted. */
+static bool find_run(const struct range *r, uint64_t n, bool mapped, const void *owner,
+                     uint64_t *first)
 {
-    uint64_t end = kept ? r->high : r->chunks, length = 0;
-    for (uint64_t c = 0; c < end && length < n; c++) {
-        bool good = kept ? r->states[c] == CHUNK_KEPT : r->states[c] != CHUNK_TAKEN;
+    uint64_t length = 0;
+    for (uint64_t c = 0; c < r->high; c++) {
+        bool good = can_take(r, c, owner) && !(mapped && r->states[c] == CHUNK_FREE);
         length = good ? length + 1 : 0;
-        *first = c + 1 - n;
-        if (c >= r->high && !kept) { /* nobody has what comes */
-            *first = c + 1 - length;
-            return *first + n <= r->chunks;
-        }
+        *first = c + 1 - length;
+        if (length == n)
+            return true;
     }
-    return length == n;
+    *first = r->high - length; /* nobody has what comes */
+    return !mapped && *first + n <= r->chunks;
 }
 
-/* Maps what is not mapped of the run; false, and nothing of it, when there is no memory. */
-static bool map_run(struct range *r, int device, uint64_t first, uint64_t n)
-{
-    uint64_t end = first;
-    while (end < first + n && (r->states[end] == CHUNK_KEPT || map_chunk(r, device, end)))
-        end++;
-    if (end == first + n)
-        return true;
-    for (uint64_t c = first; c < end; c++)
-        if (r->states[c] == CHUNK_FREE)
-            unmap_chunk(r, c);
-    return false;
-}
-
-static bool give_back(struct range *r)
+/* Gives back what nothing is taken of among these chunks, as long as more is kept than that. */
+static bool give_back(struct range *r, uint64_t first, uint64_t end, uint64_t keep)
 {
     bool any = false;
-    for (uint64_t c = 0; c < r->high && r->kept > 0; c++)
-        if (r->states[c] == CHUNK_KEPT) {
-            unmap_chunk(r, c);
+    for (uint64_t c = first; c < end && r->kept > keep; c++)
+        if (r->states[c] == CHUNK_KEPT && r->in[c]->taken == 0) {
+            unmap(r, r->in[c]);
             any = true;
         }
     return any;
 }
 
-static bool take_run(struct range *r, int device, uint64_t first, uint64_t n, uint32_t devices)
+/* Maps what is not mapped of the run, in as few pieces as can be. */
+static bool map_run(struct range *r, int device, uint64_t first, uint64_t n, const void *owner)
 {
-    if (!map_run(r, device, first, n)) {
-        /* What is kept elsewhere is memory, too. */
-        if (!give_back(r) || !map_run(r, device, first, n))
+    for (uint64_t c = first, k; c < first + n; c += k) {
+        for (k = 0; k < MAPPING_MAX && c + k < first + n && r->states[c + k] == CHUNK_FREE; k++)
+            ;
+        if (k == 0)
+            k = 1;
+        else if (!map(r, device, c, k, owner))
             return false;
-    }
-    r->high = first + n > r->high ? first + n : r->high;
-    if (!allow(r, first, n, devices)) {
-        for (uint64_t c = first; c < first + n; c++)
-            unmap_chunk(r, c);
-        return false;
-    }
-    for (uint64_t c = first; c < first + n; c++) {
-        if (r->states[c] == CHUNK_KEPT)
-            r->kept -= MEM_CHUNK;
-        r->states[c] = CHUNK_TAKEN;
     }
     return true;
 }
 
+static bool take_run(struct range *r, int device, uint64_t first, uint64_t n, const void *owner,
+                     uint32_t devices)
+{
+    bool mapped = map_run(r, device, first, n, owner);
+    for (uint64_t c = first; c < first + n && mapped; c++)
+        mapped = r->in[c]->devices == devices || allow(r, r->in[c], devices);
+    for (uint64_t c = first; c < first + n && mapped; c++) {
+        r->states[c] = CHUNK_TAKEN;
+        r->kept -= MEM_CHUNK;
+        r->in[c]->taken++;
+        r->in[c]->owner = owner;
+    }
+    return mapped;
+}
+
 /* ---- as src/pool asks ---- */
 
-static enum mem_status range_take(int device, enum mem_kind kind, uint64_t bytes, uint64_t at,
-                                  int fd, uint32_t devices, uint64_t *base)
+static enum mem_status range_take(int device, enum mem_kind kind, const void *owner, uint64_t bytes,
+                                  uint64_t at, int fd, uint32_t devices, uint64_t *base)
 {
     struct range *r = &ranges[device];
     uint64_t n = bytes / MEM_CHUNK, first = (at - r->base) / MEM_CHUNK;
     pthread_mutex_lock(&r->lock);
-    bool found = at != 0 ? all_untaken(r, first, n)
-                         : (r->kept >= bytes && find_run(r, n, true, &first)) ||
-                               find_run(r, n, false, &first);
-    bool ok = found && take_run(r, device, first, n, devices);
+    bool found = at != 0 ? can_take_all(r, first, n, owner)
+                         : (r->kept >= bytes && find_run(r, n, true, owner, &first)) ||
+                               find_run(r, n, false, owner, &first);
+    bool ok = found && take_run(r, device, first, n, owner, devices);
+    /* What is kept elsewhere is memory, too. */
+    if (found && !ok && give_back(r, 0, r->high, 0))
+        ok = take_run(r, device, first, n, owner, devices);
     pthread_mutex_unlock(&r->lock);
     *base = address_of(r, first);
     return ok ? MEM_OK : MEM_OUT_OF_MEMORY;
@@ -246,21 +270,22 @@ static void range_drop(int device, uint64_t base, uint64_t bytes, int fd)
     uint64_t first = (base - r->base) / MEM_CHUNK, end = first + bytes / MEM_CHUNK;
     pthread_mutex_lock(&r->lock);
     for (uint64_t c = first; c < end; c++) {
-        if (r->kept + MEM_CHUNK > r->kept_max) {
-            unmap_chunk(r, c);
-            continue;
-        }
         r->states[c] = CHUNK_KEPT;
         r->kept += MEM_CHUNK;
+        r->in[c]->taken--;
     }
+    give_back(r, first, end, r->kept_max);
     pthread_mutex_unlock(&r->lock);
 }
 
 static void range_allow(int device, uint64_t base, uint64_t bytes, uint32_t devices)
 {
     struct range *r = &ranges[device];
+    uint64_t first = (base - r->base) / MEM_CHUNK, end = first + bytes / MEM_CHUNK;
     pthread_mutex_lock(&r->lock);
-    allow(r, (base - r->base) / MEM_CHUNK, bytes / MEM_CHUNK, devices);
+    for (uint64_t c = first; c < end; c++)
+        if (r->in[c]->devices != devices)
+            allow(r, r->in[c], devices);
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -297,7 +322,7 @@ bool range_give_back(int device)
     if (r->chunks == 0)
         return false;
     pthread_mutex_lock(&r->lock);
-    bool any = give_back(r);
+    bool any = give_back(r, 0, r->high, 0);
     pthread_mutex_unlock(&r->lock);
     return any;
 }

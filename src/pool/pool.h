@@ -55,8 +55,9 @@ void pool_set_order(const struct pool_order *order);
  * memory/memory.h. */
 struct pool_source {
     bool (*range)(int device, uint64_t *base, uint64_t *bytes);
-    enum mem_status (*take)(int device, enum mem_kind kind, uint64_t bytes, uint64_t at, int fd,
-                            uint32_t devices, uint64_t *base);
+    /* owner: the same for all chunks that are taken for a pool, another for other pools'. */
+    enum mem_status (*take)(int device, enum mem_kind kind, const void *owner, uint64_t bytes,
+                            uint64_t at, int fd, uint32_t devices, uint64_t *base);
     void (*allow)(int device, uint64_t base, uint64_t bytes, uint32_t devices);
     void (*drop)(int device, uint64_t base, uint64_t bytes, int fd);
     void (*usage)(int device, uint64_t *free_bytes, uint64_t *total_bytes);

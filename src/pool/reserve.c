@@ -40,7 +40,7 @@ static bool take(struct pool *p, uint64_t bytes, uint64_t at)
     if (b == NULL)
         return false;
     if (bytes > limit(p) - p->reserved ||
-        pool_source.take(p->config.device, p->config.kind, bytes, at, p->file,
+        pool_source.take(p->config.device, p->config.kind, p, bytes, at, p->file,
                          atomic_load(&p->devices), &base) != MEM_OK) {
         spare_put(common, b);
         return false;
