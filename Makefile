@@ -24,7 +24,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-long check-python check-asan check-tsan check-gpu check-gpu-pack model kill fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps cccl install wheel clean
+.PHONY: all deps configure check check-long check-python check-asan check-tsan check-gpu check-gpu-pack model kill fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-gpu bench-counts bench-scaling bench-pools bench-nested bench-deps cccl install wheel clean
 all: configure
 	@cmake --build $(BUILD)
 	@sh cmake/cccl.sh $(BUILD) once
@@ -114,6 +114,10 @@ bench: all
 
 bench-api: all
 	@sh bench/run.sh $(BUILD) --api
+
+# Calls on this machine's GPU, through Weir's runtime and NVIDIA's; without a GPU it says so.
+bench-gpu: all
+	@sh bench/gpu.sh $(BUILD)
 
 bench-counts: all
 	@sh bench/run.sh $(BUILD) --counts

@@ -297,6 +297,7 @@ CUresult gpu_cuStreamDestroy_v2(CUstream h)
     if (s != NULL && s->context != NULL && stream_has_pending_frees(s))
         stream_leave_mark(s);
     s = (struct stream *)table_remove(&all.streams, h);
+    atomic_fetch_add(&generation, 1); /* now: it may be another's as soon as the driver has it */
     CUresult r = driver.cuStreamDestroy_v2(h);
     if (s != NULL)
         stream_end(s); /* where it was refused, the next use finds it anew, as a foreign one */

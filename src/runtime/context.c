@@ -217,10 +217,13 @@ static cudaError_t look_around(CUcontext context, unsigned long long number, uin
 static __attribute__((noinline)) cudaError_t find_current(CUcontext *context,
                                                           unsigned long long *number)
 {
-    CUresult result;
+    CUresult result = CU(cuCtxGetCurrent, context); /* refused while the driver is not loaded */
 
-    RT_TRY(rt_context());
-    CU_TRY(CU(cuCtxGetCurrent, context));
+    if (!LIKELY(result == CUDA_SUCCESS && *context != NULL &&
+                atomic_load_explicit(&gone_contexts, memory_order_acquire) == 0)) {
+        RT_TRY(rt_context());
+        CU_TRY(CU(cuCtxGetCurrent, context));
+    }
     result = CU(cuCtxGetId, *context, number);
     if (result == (CUresult)cudaErrorCallRequiresNewerDriver)
         *number = (uintptr_t)*context;

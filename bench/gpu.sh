@@ -1,0 +1,69 @@
+#!/bin/sh
+# What calls cost on this machine's GPU through Weir's runtime and through NVIDIA's: gpu.sh BUILD [ROUNDS].
+# Both run bench/api.cu, alternating, and the best of all rounds counts. Without a GPU or NVIDIA's runtime
+# it says so and ends well.
+set -eu
+build=$(cd "$1" && pwd)
+rounds=${2:-5}
+here=$(cd "$(dirname "$0")" && pwd)
+
+find_driver() {
+    for path in $(ldconfig -p 2>/dev/null | sed -n 's|.*libcuda\.so\.1 .*x86-64.* => ||p') \
+        /usr/lib/x86_64-linux-gnu/libcuda.so.1 /usr/lib64/libcuda.so.1 /usr/lib/wsl/lib/libcuda.so.1 \
+        /usr/local/nvidia/lib64/libcuda.so.1; do
+        [ -r "$path" ] && ! grep -q weir_last_message "$path" && echo "$path" && return
+    done
+}
+find_runtime() {
+    for home in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /usr/local/cuda-13.* /opt/cuda; do
+        [ -r "$home/lib64/libcudart.so.13" ] && echo "$home/lib64/libcudart.so.13" && return
+    done
+}
+driver=$(find_driver || true)
+if [ -z "$driver" ] || { [ ! -e /dev/nvidiactl ] && [ ! -e /dev/dxg ]; }; then
+    echo "bench-gpu: skipped: this machine has no GPU with a driver"
+    exit 0
+fi
+runtime=$(find_runtime || true)
+if [ -z "$runtime" ]; then
+    echo "bench-gpu: skipped: there is no libcudart.so.13 of NVIDIA's to compare with (CUDA_HOME)"
+    exit 0
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/ours" "$work/theirs"
+ln -s "$build/lib/libcudart.so.13" "$work/ours/"
+ln -s "$runtime" "$work/theirs/"
+if [ -x "$build/bin/weircc" ]; then
+    "$build/bin/weircc" -std=c++17 -O2 -arch=sm_80 -cudart shared "$here/api.cu" -o "$work/api"
+else
+    nvcc -std=c++17 -O2 -cudart shared "$here/api.cu" -o "$work/api"
+fi
+round=0
+while [ $round -lt "$rounds" ]; do
+    for which in ours theirs; do
+        LD_LIBRARY_PATH=$work/$which WEIR_DRIVER=$driver LD_PRELOAD=$driver "$work/api" >>"$work/$which.rows"
+    done
+    round=$((round + 1))
+done
+
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -1
+awk -F'|' '
+function trim(s) { gsub(/^ +| +$/, "", s); return s }
+$3 !~ /[0-9]/ { next }
+{
+    name = trim($2); split(trim($3), value, / +/)
+    side = FILENAME ~ /ours[.]rows$/ ? 1 : 2
+    if (!(name in unit)) { order[++n] = name; unit[name] = value[2] }
+    if (!((name, side) in least) || value[1] + 0 < least[name, side]) least[name, side] = value[1] + 0
+}
+END {
+    printf "| %-50s | %12s | %12s | %6s |\n| --- | ---: | ---: | ---: |\n", "call", "Weir'"'"'s", "NVIDIA'"'"'s", "ratio"
+    for (i = 1; i <= n; i++) {
+        name = order[i]; a = least[name, 1]; b = least[name, 2]
+        if (a > 0 && b > 0) { sum += log(a / b); count++; dearer += (a > b) }
+        printf "| %-50s | %7.2f %-4s | %7.2f %-4s | %6s |\n", name, a, unit[name], b, unit[name], (b > 0 ? sprintf("%.2f", a / b) : "")
+    }
+    if (count) printf "geometric mean %.2f; dearer: %d of %d\n", exp(sum / count), dearer, count
+}' "$work/ours.rows" "$work/theirs.rows"
