@@ -573,7 +573,7 @@ static bool dump_stages(const struct ptx_func *entry, const struct jit_options *
         jkernel_print_uniformity(&s.k, out);
     if (ok && (stages & JIT_STAGE_IR_RAW))
         print_module(&s, out);
-    ok = ok && verify(&s, d) && compile_optimize(&s, d);
+    ok = ok && verify(&s, d) && compile_optimize(&s, d) && verify(&s, d);
     if (ok && (stages & JIT_STAGE_IR))
         print_module(&s, out);
     if (ok && (stages & JIT_STAGE_ASM)) {

@@ -362,7 +362,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("files", nargs="*")
     parser.add_argument("--seeds", default="1:101", help="FIRST:END, or `now:COUNT` for seeds of the time")
-    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--batch", type=int, default=40)
     parser.add_argument("--forms", default="own,G,O0")
     parser.add_argument("--tiers", default=",".join(TIERS))

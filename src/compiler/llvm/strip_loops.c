@@ -273,6 +273,15 @@ static LLVMValueRef strip_instruction(struct strips *s, struct body *y, struct l
     }
 }
 
+/* Moves an instruction to where the builder is. With its source line: the builder would give it its
+ * own. */
+static void move_here(struct strips *s, LLVMValueRef v)
+{
+    LLVMSetCurrentDebugLocation2(s->b, LLVMInstructionGetDebugLoc(v));
+    LLVMInstructionRemoveFromParent(v);
+    LLVMInsertIntoBuilder(s->b, v);
+}
+
 /* Inserts a new block before y->bb, redirects all predecessors to it, and moves into it the
  * instructions that come before the loop. */
 static LLVMBasicBlockRef loop_head(struct strips *s, struct body *y)
@@ -289,14 +298,11 @@ static LLVMBasicBlockRef loop_head(struct strips *s, struct body *y)
     LLVMValueRef next, first = y->instr[y->from];
     for (LLVMValueRef v = LLVMGetFirstInstruction(y->bb); v != first; v = next) {
         next = LLVMGetNextInstruction(v);
-        LLVMInstructionRemoveFromParent(v);
-        LLVMInsertIntoBuilder(s->b, v);
+        move_here(s, v);
     }
     for (int32_t k = y->from; k < y->to; k++)
-        if (y->role[k] == ROLE_BEFORE) {
-            LLVMInstructionRemoveFromParent(y->instr[k]);
-            LLVMInsertIntoBuilder(s->b, y->instr[k]);
-        }
+        if (y->role[k] == ROLE_BEFORE)
+            move_here(s, y->instr[k]);
     return head;
 }
 
@@ -322,7 +328,10 @@ static void store_live_out(struct strips *s, struct body *y, const struct loop *
 
 void strip_loop_make(struct strips *s, struct body *y)
 {
+    LLVMMetadataRef line = LLVMInstructionGetDebugLoc(y->instr[y->from]);
     struct loop l = {.head = loop_head(s, y)};
+    /* the builder may still have a line of another function */
+    LLVMSetCurrentDebugLocation2(s->b, line);
     LLVMTypeRef i64 = LLVMInt64TypeInContext(s->ctx);
     l.body = LLVMInsertBasicBlockInContext(s->ctx, y->bb, "");
     LLVMPositionBuilderAtEnd(s->b, l.body);
