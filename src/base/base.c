@@ -4,9 +4,12 @@
 #include "base/slow_path.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct slow_path_word slow_path_word = {SLOW_PATH_NOT_READY};
 
@@ -195,27 +198,95 @@ void sb_free(struct strbuf *sb)
     *sb = (struct strbuf){0};
 }
 
+enum {
+    FILE_MOST = 1 << 30,     /* bytes of a file that is read whole */
+    ENDLESS_MOST = 64 << 20, /* of one that may have no end, as a device */
+    SETTING_MOST = 16 << 20  /* of one that a setting names */
+};
+
+/* Some more of it; 0 at its end, -1 with errno. */
+static ssize_t read_some(int fd, char *to, size_t bytes)
+{
+    ssize_t n;
+    do
+        n = read(fd, to, bytes);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+/* All of it, on the heap and closed by a NUL; NULL with errno. */
+static char *read_all(int fd, size_t *size)
+{
+    struct stat s = {0};
+    size_t used = 0, capacity = 4096, most = ENDLESS_MOST;
+    if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode)) {
+        most = FILE_MOST;
+        if (s.st_size > 0)
+            capacity = (size_t)s.st_size + 2;
+    }
+    char *text = NULL;
+    ssize_t n = 1;
+    while (n > 0) {
+        char *more = capacity <= most ? realloc(text, capacity) : NULL;
+        if (more == NULL) {
+            errno = capacity <= most ? ENOMEM : EFBIG;
+            n = -1;
+            break;
+        }
+        text = more;
+        while (used + 1 < capacity && (n = read_some(fd, text + used, capacity - used - 1)) > 0)
+            used += (size_t)n;
+        capacity *= 2;
+    }
+    if (n < 0) {
+        int reason = errno;
+        free(text);
+        errno = reason;
+        return NULL;
+    }
+    text[used] = '\0';
+    *size = used;
+    return text;
+}
+
+static char *refuse_file(const char *path, struct diag *d)
+{
+    if (d != NULL && errno == ENOMEM)
+        d->out_of_memory = true;
+    diag_set(d, 0, 0, "cannot read %s: %s", path, strerror(errno));
+    return NULL;
+}
+
+/* Reads what is open, and closes it. */
+static char *read_open(int fd, const char *path, size_t *size, struct diag *d)
+{
+    size_t bytes = 0;
+    char *text = fd >= 0 ? read_all(fd, &bytes) : NULL;
+    int reason = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = reason;
+    if (text == NULL)
+        return refuse_file(path, d);
+    if (size != NULL)
+        *size = bytes;
+    return text;
+}
+
 char *file_read(const char *path, size_t *size, struct diag *d)
 {
-    FILE *f = fopen(path, "rb");
-    if (f == NULL) {
-        diag_set(d, 0, 0, "cannot read %s: %s", path, strerror(errno));
+    return read_open(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), path, size, d);
+}
+
+char *file_read_setting(const char *path, struct diag *d)
+{
+    struct stat s;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd >= 0 && fstat(fd, &s) == 0 && !(S_ISREG(s.st_mode) && s.st_size <= SETTING_MOST)) {
+        close(fd);
+        diag_set(d, 0, 0, "cannot read %s: %s", path,
+                 S_ISREG(s.st_mode) ? "it is larger than 16 MiB" : "it is no regular file");
         return NULL;
     }
-    struct strbuf sb = {0};
-    char chunk[4096]; /* the stack may be small */
-    size_t n;
-    while ((n = fread(chunk, 1, sizeof chunk, f)) > 0)
-        sb_append(&sb, chunk, n);
-    bool failed = ferror(f) != 0;
-    fclose(f);
-    if (failed) {
-        diag_set(d, 0, 0, "cannot read %s: %s", path, strerror(errno));
-        sb_free(&sb);
-        return NULL;
-    }
-    sb_append(&sb, "", 0);
-    if (size != NULL)
-        *size = sb.count;
-    return sb.items;
+    return read_open(fd, path, NULL, d);
 }

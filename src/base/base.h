@@ -98,7 +98,11 @@ void sb_printf(struct strbuf *sb, const char *fmt, ...) WEIR_PRINTF(2, 3);
 void sb_append(struct strbuf *sb, const char *s, size_t n);
 void sb_free(struct strbuf *sb);
 
-/* Whole file into a heap buffer with a NUL after it; NULL (and the message) when it cannot. */
+/* Whole file into a heap buffer with a NUL after it; NULL (and the message) when it cannot,
+ * or has more than a gigabyte. */
 char *file_read(const char *path, size_t *size, struct diag *d);
+/* The same for a file that a setting names: it must be a regular one, so that it can neither be
+ * waited for nor be without end. */
+char *file_read_setting(const char *path, struct diag *d);
 
 #endif

@@ -8,7 +8,7 @@
 #define WEIR_BASE_DESCRIPTOR_H
 
 #include <stdbool.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 /* The same file under a number above those of the standard streams, closed on exec; `fd` itself
@@ -19,8 +19,14 @@ int descriptor_own(int fd);
 /* A second descriptor of the same kind for that file. -1 with errno: there is none. */
 int descriptor_copy(int fd);
 
-/* fopen with such a descriptor. NULL with errno: it cannot be opened. */
-FILE *descriptor_fopen(const char *path, const char *mode);
+/* Opens a file that a setting names, to write to it (flags of open; O_CREAT and O_CLOEXEC are
+ * added). It may be anything: to open it waits for nobody, and a FIFO that nobody reads is refused.
+ * -1 with errno. */
+int descriptor_create(const char *path, int flags);
+
+/* Writes all of it. False with errno: no more can be written. No signal comes of it, neither of a
+ * pipe that nobody reads any more nor of a limit on the size of files. */
+bool descriptor_write(int fd, const void *data, size_t bytes);
 
 /* Which file a descriptor is of. */
 struct descriptor_file {

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -20,8 +21,9 @@ enum { LAST_MAX = 8 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t found, told; /* told: as text */
 static int report = -1;
-static FILE *log_file; /* NULL: stderr */
-static pid_t process;  /* 0: not open */
+static int log_file = -1; /* -1: stderr */
+static struct descriptor_file report_opened, log_opened;
+static pid_t process; /* 0: not open */
 static void (*lasts[LAST_MAX])(void);
 static int last_count;
 
@@ -34,16 +36,21 @@ static void write_report(const char *check, const char *text, const char *member
     static const char end[] = "\n]\n";
     struct strbuf sb = {0};
     struct stat st;
-    if (report < 0)
-        return;
+    if (report < 0 || !descriptor_is(report, &report_opened))
+        return; /* none, or the program has closed it */
     flock(report, LOCK_EX);
     off_t at = fstat(report, &st) == 0 ? st.st_size - (off_t)strlen(end) : 0;
     sb_printf(&sb, "%s\n  {\"check\": \"%s\", %s, \"text\": ", at > 2 ? "," : "", check, members);
     finding_put_string(&sb, text);
     sb_printf(&sb, "}%s", end);
-    if (pwrite(report, sb.items, sb.count, at) != (ssize_t)sb.count)
-        fprintf(stderr, "weir: WEIR_REPORT=%s: %s\n", findings_options.report, strerror(errno));
+    bool whole = lseek(report, at, SEEK_SET) == at && descriptor_write(report, sb.items, sb.count);
+    int reason = errno;
     flock(report, LOCK_UN);
+    if (!whole) {
+        fprintf(stderr, "weir: WEIR_REPORT=%s: %s\n", findings_options.report, strerror(reason));
+        close(report);
+        report = -1; /* said once */
+    }
     sb_free(&sb);
 }
 
@@ -53,14 +60,17 @@ static bool open_report(const char *path, struct diag *d)
     struct stat st;
     if (path == NULL || *path == '\0')
         return true;
-    report = descriptor_own(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (report < 0)
+    report = descriptor_create(path, O_RDWR);
+    if (report < 0 || fstat(report, &st) != 0 || !descriptor_file(report, &report_opened))
         return diag_set(d, 0, 0, "WEIR_REPORT=%s: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return diag_set(d, 0, 0, "WEIR_REPORT=%s: it is no regular file", path);
     flock(report, LOCK_EX);
     bool ok = fstat(report, &st) == 0 &&
-              (st.st_size > 0 || pwrite(report, empty, strlen(empty), 0) == (ssize_t)strlen(empty));
+              (st.st_size > 0 || descriptor_write(report, empty, strlen(empty)));
+    int reason = errno;
     flock(report, LOCK_UN);
-    return ok || diag_set(d, 0, 0, "WEIR_REPORT=%s: %s", path, strerror(errno));
+    return ok || diag_set(d, 0, 0, "WEIR_REPORT=%s: %s", path, strerror(reason));
 }
 
 /* ---- telling ---- */
@@ -74,18 +84,33 @@ static bool count_one(const char *check, const char *text, const char *members)
     return true;
 }
 
+static void write_log(const char *text)
+{
+    if (log_file < 0) {
+        fputs(text, stderr);
+        return;
+    }
+    bool ours = descriptor_is(log_file, &log_opened);
+    if (!ours || !descriptor_write(log_file, text, strlen(text))) {
+        fprintf(stderr, "weir: WEIR_CHECK_LOG=%s: %s\n%s", findings_options.log,
+                ours ? strerror(errno) : "the program has closed it", text);
+        if (ours)
+            close(log_file);
+        log_file = -1; /* the rest goes to stderr, too */
+    }
+}
+
 static void write_text(const char *text)
 {
-    FILE *out = log_file != NULL ? log_file : stderr;
     if (findings_options.limit == 0 || told < (uint64_t)findings_options.limit) {
-        fputs(text, out);
+        write_log(text);
     } else if (told == (uint64_t)findings_options.limit) {
-        fprintf(out, "weir: findings after the first %lld are counted and not written\n",
-                (long long)findings_options.limit);
+        char *line = xprintf("weir: findings after the first %lld are counted and not written\n",
+                             (long long)findings_options.limit);
+        write_log(line);
+        free(line);
     }
     told++;
-    if (log_file != NULL)
-        fflush(log_file);
 }
 
 bool findings_tell(const char *check, const char *text, const char *members)
@@ -106,7 +131,7 @@ bool findings_keep(const char *check, const char *text, const char *members)
     bool counts = count_one(check, text, members);
     if (counts)
         write_report(check, text, members);
-    if (counts && log_file != NULL)
+    if (counts && log_file >= 0)
         write_text(text);
     pthread_mutex_unlock(&lock);
     return counts;
@@ -117,11 +142,13 @@ bool findings_keep(const char *check, const char *text, const char *members)
 bool findings_open(const struct findings_options *options, struct diag *d)
 {
     findings_options = *options;
+    if (!kernels_list_valid(options->kernels, d))
+        return false;
     if (!open_report(options->report, d))
         return false;
     if (options->log != NULL && *options->log != '\0') {
-        log_file = descriptor_fopen(options->log, "ae");
-        if (log_file == NULL)
+        log_file = descriptor_create(options->log, O_WRONLY | O_APPEND);
+        if (log_file < 0 || !descriptor_file(log_file, &log_opened))
             return diag_set(d, 0, 0, "WEIR_CHECK_LOG=%s: %s", options->log, strerror(errno));
     }
     if (options->suppress != NULL && *options->suppress != '\0' &&

@@ -6,6 +6,9 @@
 
 extern struct findings_options findings_options;
 
+/* Whether it is a list as WEIR_CHECK_KERNELS has it, or NULL. (kernels.c) */
+bool kernels_list_valid(const char *list, struct diag *d);
+
 /* Whether a finding, by its JSON, is of kernels that are asked for, or of none. (kernels.c) */
 bool kernels_wanted(const char *members);
 

@@ -39,6 +39,23 @@ static bool is_wanted(const char *kernel, size_t length, const char *list)
     return !out && (in || !only);
 }
 
+bool kernels_list_valid(const char *list, struct diag *d)
+{
+    if (list == NULL || *list == '\0')
+        return true;
+    for (const char *word = list;; word++) {
+        size_t length = strcspn(word, ",");
+        if (length < 3 || strchr("+-", word[0]) == NULL || strchr("=~", word[1]) == NULL)
+            return diag_set(d, 0, 0,
+                            "WEIR_CHECK_KERNELS=%s: must be +=NAME, +~PART, -=NAME or -~PART, or "
+                            "several with commas between",
+                            list);
+        word += length;
+        if (*word == '\0')
+            return true;
+    }
+}
+
 bool kernels_wanted(const char *members)
 {
     static const char key[] = "\"kernel\": \"";

@@ -34,8 +34,7 @@ static bool add_line(char *line, const char *path, int number, struct diag *d)
 
 bool suppress_read(const char *path, struct diag *d)
 {
-    size_t size;
-    char *text = file_read(path, &size, d), *next = text;
+    char *text = file_read_setting(path, d), *next = text;
     bool ok = text != NULL;
     for (int number = 1; ok && next != NULL; number++) {
         char *line = next;

@@ -17,10 +17,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char file[] = "libcuda.so.1";
 
-static void *open_path(const char *path) { return dlopen(path, RTLD_NOW | RTLD_LOCAL); }
+/* Whether it is there and no file: the loader would wait for the writer of a FIFO. */
+static bool is_no_file(const char *path)
+{
+    struct stat s;
+
+    return strchr(path, '/') != NULL && stat(path, &s) == 0 && !S_ISREG(s.st_mode);
+}
+
+static void *open_path(const char *path)
+{
+    return is_no_file(path) ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
 
 static void *open_in(const char *directory, size_t length)
 {
@@ -162,6 +174,8 @@ void *rt_open_driver(void)
     if (setting != NULL && strcmp(setting, "auto") == 0)
         return open_auto();
     if (setting != NULL && strchr(setting, '/') != NULL) {
+        if (is_no_file(setting))
+            return refuse(setting, "it is no regular file");
         library = open_path(setting);
         return library != NULL ? library : refuse(setting, dlerror());
     }

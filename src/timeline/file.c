@@ -24,15 +24,6 @@ static struct {
 /* What every trace begins with: later events begin with a comma. */
 static const char head[] = "[\n{\"name\":\"weir\",\"ph\":\"M\",\"pid\":0,\"tid\":0,\"args\":{}}";
 
-static bool write_all(int fd, const char *text, size_t bytes)
-{
-    ssize_t n;
-    do
-        n = write(fd, text, bytes);
-    while (n < 0 && errno == EINTR);
-    return n == (ssize_t)bytes;
-}
-
 static void lock(int fd)
 {
     while (flock(fd, LOCK_EX) != 0 && errno == EINTR)
@@ -42,14 +33,13 @@ static void lock(int fd)
 /* Opens it for appending, with the first bytes in it. */
 static int open_begun(const char *path, bool fresh)
 {
-    int fd = descriptor_own(
-        open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (fresh ? O_TRUNC : 0), 0666));
+    int fd = descriptor_create(path, O_WRONLY | O_APPEND | (fresh ? O_TRUNC : 0));
     if (fd < 0)
         return -1;
     struct stat s;
     lock(fd);
-    bool fine = fstat(fd, &s) == 0 &&
-                (s.st_size > 0 || !S_ISREG(s.st_mode) || write_all(fd, head, sizeof head - 1));
+    bool fine = fstat(fd, &s) == 0 && (s.st_size > 0 || !S_ISREG(s.st_mode) ||
+                                       descriptor_write(fd, head, sizeof head - 1));
     flock(fd, LOCK_UN);
     if (fine)
         return fd;
@@ -121,7 +111,8 @@ static size_t write_page(size_t at, off_t *end)
         memset(page + n, ' ', space - n);
         n = space;
     }
-    if (!write_all(file.fd, page, n)) {
+    if (!descriptor_write(file.fd, page, n)) {
+        fprintf(stderr, "weir: WEIR_TRACE: %s: %s\n", file.path, strerror(errno));
         close(file.fd);
         file.fd = -1;
     }

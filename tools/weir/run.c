@@ -1,4 +1,5 @@
 /* weir run: starts a program on Weir's libraries. */
+#include "base/descriptor.h"
 #include "base/env.h"
 #include "schedules.h"
 #include "timeline/timeline.h"
@@ -192,7 +193,8 @@ static int set_file(const char *option, const char *value, enum env_variable var
 {
     if (value == NULL || *value == '\0')
         return weir_misused("run", "%s needs a file", option);
-    int file = open(value, fresh ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY, 0666);
+    int file = fresh ? descriptor_create(value, O_WRONLY | O_TRUNC)
+                     : open(value, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (file < 0)
         return weir_failed("run", "%s: %s", value, strerror(errno));
     if (variable == ENV_REPORT && write(file, "[\n\n]\n", 5) != 5) /* nothing is found yet */

@@ -1,6 +1,7 @@
 /* checks: begins the checks that the environment asks for. */
 #include "driver/error/checks.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/env.h"
@@ -101,10 +102,24 @@ bool checks_opened(struct diag *d)
     return !findings_opened() || !env_check("init") || defined_on || defined_open(d);
 }
 
+/* What these say is not heard while nothing is checked. */
+static void tell_unheard(void)
+{
+    static const enum env_variable of_checks[] = {
+        ENV_REPORT,      ENV_ERROR_EXITCODE, ENV_SUPPRESS,     ENV_CHECK_LOG,
+        ENV_CHECK_LIMIT, ENV_CHECK_KERNELS,  ENV_CHECK_PROCESS};
+    for (size_t i = 0; i < WEIR_COUNT(of_checks); i++)
+        if (env_get(of_checks[i]) != NULL && *env_get(of_checks[i]) != '\0')
+            fprintf(stderr, "weir: %s means nothing without WEIR_CHECK\n",
+                    env_entry(of_checks[i])->name);
+}
+
 static bool begin(struct diag *d)
 {
     static const struct calls_names words = {error_words, message_of_call};
     const char *wanted = env_get(ENV_CHECK);
+    if (wanted == NULL || *wanted == '\0')
+        tell_unheard();
     if (wanted == NULL || *wanted == '\0' || env_lists(ENV_CHECK, "off"))
         return true;
     int64_t process;

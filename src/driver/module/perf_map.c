@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/descriptor.h"
@@ -34,13 +35,13 @@ static bool put_lines(struct strbuf *out, const char *name, struct jit_lines *li
 static void append(const struct strbuf *text)
 {
     char *path = xprintf("/tmp/perf-%d.map", getpid());
-    int file =
-        descriptor_own(open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (file >= 0) {
-        ssize_t n = write(file, text->items, text->count);
-        (void)n; /* names are a help only */
+    int file = descriptor_own(
+        open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+    struct stat s;
+    if (file >= 0 && fstat(file, &s) == 0 && S_ISREG(s.st_mode))
+        descriptor_write(file, text->items, text->count); /* names are a help only */
+    if (file >= 0)
         close(file);
-    }
     free(path);
 }
 

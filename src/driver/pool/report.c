@@ -5,6 +5,7 @@
  * abstract names, which are in no directory and go with the process. It tells the same user and
  * root only. What a process had at its end, it writes to WEIR_POOLS_FILE. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,16 +212,17 @@ static void write_file(void)
     const char *path = env_get(ENV_POOLS_FILE);
     if (path == NULL || *path == '\0' || device_forked())
         return;
-    FILE *file = fopen(path, "we");
-    if (file == NULL) {
-        fprintf(stderr, "weir: WEIR_POOLS_FILE: %s: %s\n", path, strerror(errno));
-        return;
-    }
     struct strbuf out = {0};
+    int file = descriptor_create(path, O_WRONLY | O_TRUNC);
     report(&out);
-    bool whole = fwrite(out.items, 1, out.count, file) == out.count;
-    if (fclose(file) != 0 || !whole)
-        fprintf(stderr, "weir: WEIR_POOLS_FILE: %s: %s\n", path, strerror(errno));
+    bool whole = file >= 0 && descriptor_write(file, out.items, out.count);
+    int reason = errno;
+    if (file >= 0 && close(file) != 0 && whole) {
+        whole = false;
+        reason = errno;
+    }
+    if (!whole)
+        fprintf(stderr, "weir: WEIR_POOLS_FILE: %s: %s\n", path, strerror(reason));
     sb_free(&out);
 }
 

@@ -5,6 +5,7 @@
  * The file is an array that is complete once the process ends as it should; the format allows for
  * the end to be missing. A forked child, in which no call succeeds, writes nothing to it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,14 +19,19 @@
 #include "driver/objects.h"
 #include "pool/pool.h"
 
-enum { POOLS_SHOWN = 64 }; /* whose curves are kept; of more, there are events only */
+enum {
+    POOLS_SHOWN = 64,  /* whose curves are kept; of more, there are events only */
+    WRITE_BYTES = 4096 /* are written at once */
+};
 
 static struct {
     pthread_mutex_t lock; /* of all here */
-    FILE *file;           /* NULL: not asked for, or the process is a fork */
-    double begin;         /* µs: the times in the file count from here */
+    int file;             /* -1: not asked for, full, or the process is a fork */
+    struct descriptor_file opened;
+    struct strbuf text; /* that is not written yet */
+    double begin;       /* µs: the times in the file count from here */
     uint64_t used[POOLS_SHOWN], reserved[POOLS_SHOWN];
-} trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} trace = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = -1};
 
 static double now_us(void) { return (double)clock_ns() / 1e3; }
 
@@ -34,11 +40,11 @@ static void put_curves(const struct pool_event *e, double at)
 {
     uint64_t n = e->pool;
     if (n < POOLS_SHOWN)
-        fprintf(trace.file,
-                ",\n{\"name\":\"pool %llu\",\"ph\":\"C\",\"ts\":%.3f,\"pid\":%d,\"args\":"
-                "{\"used\":%llu,\"reserved\":%llu}}",
-                (unsigned long long)n, at, (int)getpid(), (unsigned long long)trace.used[n],
-                (unsigned long long)trace.reserved[n]);
+        sb_printf(&trace.text,
+                  ",\n{\"name\":\"pool %llu\",\"ph\":\"C\",\"ts\":%.3f,\"pid\":%d,\"args\":"
+                  "{\"used\":%llu,\"reserved\":%llu}}",
+                  (unsigned long long)n, at, (int)getpid(), (unsigned long long)trace.used[n],
+                  (unsigned long long)trace.reserved[n]);
 }
 
 static void trace_count(const struct pool_event *e)
@@ -68,27 +74,44 @@ static void put(const struct pool_event *e)
                                         [POOL_RULE_INTERNAL] = "internal",
                                         [POOL_FRESH] = "fresh"};
     double at = now_us() - trace.begin;
-    fprintf(trace.file,
-            ",\n{\"name\":\"%s\",\"ph\":\"i\",\"s\":\"t\",\"ts\":%.3f,\"pid\":%d,\"tid\":%llu,"
-            "\"args\":{\"pool\":%llu,\"bytes\":%llu",
-            names[e->kind], at, (int)getpid(), (unsigned long long)e->stream,
-            (unsigned long long)e->pool, (unsigned long long)e->bytes);
+    sb_printf(&trace.text,
+              ",\n{\"name\":\"%s\",\"ph\":\"i\",\"s\":\"t\",\"ts\":%.3f,\"pid\":%d,\"tid\":%llu,"
+              "\"args\":{\"pool\":%llu,\"bytes\":%llu",
+              names[e->kind], at, (int)getpid(), (unsigned long long)e->stream,
+              (unsigned long long)e->pool, (unsigned long long)e->bytes);
     if (e->kind != POOL_TRIMMED)
-        fprintf(trace.file, ",\"address\":\"0x%llx\"", (unsigned long long)e->address);
+        sb_printf(&trace.text, ",\"address\":\"0x%llx\"", (unsigned long long)e->address);
     if (e->kind == POOL_ALLOCATED)
-        fprintf(trace.file, ",\"rule\":\"%s\"", rules[e->rule]);
+        sb_printf(&trace.text, ",\"rule\":\"%s\"", rules[e->rule]);
     if (e->has_stream)
-        fprintf(trace.file, ",\"stream\":%llu", (unsigned long long)e->stream);
-    fprintf(trace.file, "}}");
+        sb_printf(&trace.text, ",\"stream\":%llu", (unsigned long long)e->stream);
+    sb_printf(&trace.text, "}}");
     put_curves(e, at);
+}
+
+/* What is not written yet, to the file; not to one that the program has opened under its number
+ * since it closed ours. */
+static void trace_flush(void)
+{
+    bool ours = descriptor_is(trace.file, &trace.opened);
+    if (!ours || !descriptor_write(trace.file, trace.text.items, trace.text.count)) {
+        fprintf(stderr, "weir: WEIR_POOLS_TRACE: %s: %s\n", env_get(ENV_POOLS_TRACE),
+                ours ? strerror(errno) : "the program has closed it");
+        if (ours)
+            close(trace.file);
+        trace.file = -1;
+    }
+    sb_free(&trace.text);
 }
 
 static void trace_watch(const struct pool_event *e)
 {
     pthread_mutex_lock(&trace.lock);
-    if (trace.file != NULL) {
+    if (trace.file >= 0) {
         trace_count(e);
         put(e);
+        if (trace.text.count >= WRITE_BYTES)
+            trace_flush();
     }
     pthread_mutex_unlock(&trace.lock);
 }
@@ -97,30 +120,32 @@ static void trace_end(void)
 {
     pool_watch(NULL);
     pthread_mutex_lock(&trace.lock);
-    if (trace.file != NULL) {
-        fputs("\n]\n", trace.file);
-        fclose(trace.file);
+    if (trace.file >= 0) {
+        sb_printf(&trace.text, "\n]\n");
+        trace_flush();
     }
-    trace.file = NULL;
+    if (trace.file >= 0)
+        close(trace.file);
+    trace.file = -1;
     pthread_mutex_unlock(&trace.lock);
 }
 
-/* What is in the file's buffer must not be written by the child as well, nor may the child find the
+/* What waits to be written must not be written by the child as well, nor may the child find the
  * lock taken by a thread that it has not. */
 static void before_fork(void)
 {
     pthread_mutex_lock(&trace.lock);
-    if (trace.file != NULL)
-        fflush(trace.file);
+    if (trace.file >= 0)
+        trace_flush();
 }
 
 static void after_fork(void) { pthread_mutex_unlock(&trace.lock); }
 
 static void after_fork_in_child(void)
 {
-    if (trace.file != NULL)
-        fclose(trace.file);
-    trace.file = NULL;
+    if (trace.file >= 0)
+        close(trace.file);
+    trace.file = -1;
     pool_watch(NULL);
     pthread_mutex_unlock(&trace.lock);
 }
@@ -130,16 +155,16 @@ void pool_trace_begin(void)
     const char *path = env_get(ENV_POOLS_TRACE);
     if (path == NULL || *path == '\0')
         return;
-    trace.file = descriptor_fopen(path, "we");
-    if (trace.file == NULL) {
+    trace.file = descriptor_create(path, O_WRONLY | O_TRUNC);
+    if (trace.file < 0 || !descriptor_file(trace.file, &trace.opened)) {
         fprintf(stderr, "weir: WEIR_POOLS_TRACE: %s: %s\n", path, strerror(errno));
         return;
     }
     trace.begin = now_us();
-    fprintf(trace.file,
-            "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"memory "
-            "pools\"}}",
-            (int)getpid());
+    sb_printf(&trace.text,
+              "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"memory "
+              "pools\"}}",
+              (int)getpid());
     pthread_atfork(before_fork, after_fork, after_fork_in_child);
     atexit(trace_end);
     pool_watch(trace_watch);
