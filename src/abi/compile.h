@@ -48,9 +48,11 @@ struct jit_options {
     uint32_t order;      /* enum jit_order, together */
 };
 
-/* The most memory that PTX may declare for a block and for a thread, as on a GPU. Offsets within
- * them fit into 32 bits. */
-enum { JIT_STATIC_SHARED_MAX = 48 << 10, JIT_LOCAL_MAX = 512 << 10 };
+/* The most memory that PTX may declare: for a block as many bytes as any GPU's has (227 KiB, which
+ * is what NVIDIA's driver refuses by); for a thread what can be counted in 32 bits, so that no
+ * offset wraps around. The driver launches no kernel with more than a GPU has. */
+#define JIT_STATIC_SHARED_MAX ((uint64_t)227 << 10)
+#define JIT_LOCAL_MAX         ((uint64_t)UINT32_MAX)
 
 /* Facts about a kernel that do not depend on how it is compiled. */
 struct jit_kernel_info {

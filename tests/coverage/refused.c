@@ -45,31 +45,29 @@ static const struct {
      ".visible .entry k() {\n .reg .u32 a;\n mov.u32 a, 3;\n call r, (a);\n ret;\n}\n",
      0, NULL},
     /* more memory than a multiprocessor has, in one variable or in all that are used together */
-    {".visible .entry k() {\n .shared .b8 s[49152]; st.shared.u8 [s], 1;\n ret;\n}\n", 0, NULL},
-    {".visible .entry k() {\n .shared .b8 s[49153]; st.shared.u8 [s], 1;\n ret;\n}\n", 5,
-     "the kernel k has 49153 bytes of .shared variables, more than the 49152 that there are (s, "
+    {".visible .entry k() {\n .shared .b8 s[232448]; st.shared.u8 [s], 1;\n ret;\n}\n", 0, NULL},
+    {".visible .entry k() {\n .shared .b8 s[232449]; st.shared.u8 [s], 1;\n ret;\n}\n", 5,
+     "the kernel k has 232449 bytes of .shared variables, more than the 232448 that there are (s, "
      "line 5 of its PTX)"},
     {".visible .entry k() {\n .shared .b8 s[4294967304]; st.shared.u8 [s], 1;\n ret;\n}\n", 5,
      "4294967304 bytes of .shared"},
-    {".shared .b8 a[30000];\n.shared .b8 b[30000];\n.shared .b8 c[30000];\n"
+    {".shared .b8 a[90000];\n.shared .b8 b[90000];\n.shared .b8 c[180000];\n"
      ".visible .entry k() {\n st.shared.u8 [a], 1; st.shared.u8 [c], 1;\n ret;\n}\n",
-     6, "60000 bytes of .shared"},
-    {".shared .b8 a[30000];\n.shared .b8 b[30000];\n.visible .entry k() {\n"
+     6, "270000 bytes of .shared"},
+    {".shared .b8 a[90000];\n.shared .b8 b[90000];\n.visible .entry k() {\n"
      " st.shared.u8 [a], 1;\n ret;\n}\n.visible .entry l() {\n st.shared.u8 [b], 1;\n ret;\n}\n",
      0, NULL},
-    {".shared .b8 a[30000];\n.shared .b8 b[30000];\n.func f() {\n st.shared.u8 [b], 1;\n ret;\n}\n"
+    {".shared .b8 a[90000];\n.shared .b8 b[180000];\n.func f() {\n st.shared.u8 [b], 1;\n ret;\n}\n"
      ".visible .entry k() {\n st.shared.u8 [a], 1; call f;\n ret;\n}\n",
-     5, "60000 bytes of .shared"},
-    {".visible .entry k() {\n .local .b8 s[524288]; st.local.u8 [s], 1;\n ret;\n}\n", 0, NULL},
-    {".visible .entry k() {\n .local .b8 s[524289]; st.local.u8 [s], 1;\n ret;\n}\n", 5,
-     "the kernel k has 524304 bytes of .local variables, more than the 524288"},
+     5, "270000 bytes of .shared"},
+    {".visible .entry k() {\n .local .b8 s[4000000000]; st.local.u8 [s], 1;\n ret;\n}\n", 0, NULL},
     {".visible .entry k() {\n .local .align 16 .b8 s[4294967312]; st.local.u8 [s], 1;\n ret;\n}\n",
      5, "4294967312 bytes of .local"},
     /* of a function that is not inlined */
     {".func r(.reg .u32 n) {\n .reg .pred p;\n .reg .u32 m;\n setp.eq.u32 p, n, 0;\n @p ret;\n"
-     " .local .b64 s[100000]; st.local.u8 [s], 1; sub.u32 m, n, 1;\n call r, (m);\n ret;\n}\n"
+     " .local .b64 s[1000000000]; st.local.u8 [s], 1; sub.u32 m, n, 1;\n call r, (m);\n ret;\n}\n"
      ".visible .entry k() {\n .reg .u32 a;\n mov.u32 a, 3;\n call r, (a);\n ret;\n}\n",
-     9, "800000 bytes of .local"},
+     9, "8000000000 bytes of .local"},
 };
 
 int main(void)

@@ -226,6 +226,42 @@ static void large(void)
     OK(cuMemFreeHost(word));
 }
 
+/* More memory than a device has: for blocks it is refused when the module is loaded, for threads
+ * when the kernel is launched. */
+static void memory_beyond(void)
+{
+    static const struct {
+        const char *space, *bytes;
+        CUresult load, launch;
+    } cases[] = {
+        {"shared", "49153", CUDA_SUCCESS, CUDA_SUCCESS},
+        {"shared", "232448", CUDA_SUCCESS, CUDA_SUCCESS},
+        {"shared", "232449", CUDA_ERROR_INVALID_PTX, CUDA_SUCCESS},
+        {"shared", "4294967304", CUDA_ERROR_INVALID_PTX, CUDA_SUCCESS},
+        {"local", "500000", CUDA_SUCCESS, CUDA_SUCCESS},
+        {"local", "524288", CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE},
+        {"local", "100000000", CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE},
+        {"local", "4294967312", CUDA_ERROR_INVALID_PTX, CUDA_SUCCESS},
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        char text[400];
+        CUmodule m;
+        snprintf(text, sizeof text,
+                 ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n"
+                 ".reg .b32 %%r;\n.%s .align 4 .b8 s[%s];\nld.volatile.%s.u32 %%r, [s];\n"
+                 "st.volatile.%s.u32 [s], %%r;\nret;\n}\n",
+                 cases[n].space, cases[n].bytes, cases[n].space, cases[n].space);
+        CHECK_CU(cuModuleLoadData(&m, text), cases[n].load);
+        if (cases[n].load != CUDA_SUCCESS) {
+            CHECK(strstr(weir_last_message(), "line 6") != NULL);
+            continue;
+        }
+        CHECK_CU(shaped(kernel(m, "k"), 1, 1, 1, 32, 1, 1, 0), cases[n].launch);
+        OK(cuCtxSynchronize());
+        OK(cuModuleUnload(m));
+    }
+}
+
 int main(void)
 {
     begin();
@@ -238,6 +274,7 @@ int main(void)
     cooperative();
     occupancy();
     large();
+    memory_beyond();
     OK(cuModuleUnload(module));
     return check_done();
 }

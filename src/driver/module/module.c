@@ -292,6 +292,16 @@ static CUresult new_function(CUmodule m, struct ptx_func *func, CUfunction *out)
         return driver_error(d.out_of_memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX,
                             "%s", d.text);
     }
+    if (f->info.static_shared > device_limits()->shared_optin_max) {
+        CUresult r = driver_error(
+            CUDA_ERROR_INVALID_PTX,
+            "kernel %s has %llu bytes of static shared memory; this device has %u (line %d of its "
+            "PTX)",
+            func->name, (unsigned long long)f->info.static_shared,
+            device_limits()->shared_optin_max, func->line);
+        handle_free(f);
+        return r;
+    }
     f->carveout = -1;
     pthread_mutex_init(&f->lock, NULL);
     f->param_offsets = xcalloc((size_t)func->nparams + 1, sizeof *f->param_offsets);

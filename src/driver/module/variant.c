@@ -119,6 +119,12 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
                                 struct variant **out)
 {
     bool follow;
+    if (f->info.local_bytes >= LOCAL_BYTES)
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "kernel %s needs %llu bytes of local memory for each thread; a device "
+                            "has less than %d (line %d of its PTX)",
+                            f->func->name, (unsigned long long)f->info.local_bytes, LOCAL_BYTES,
+                            f->func->line);
     struct jit_options opt = {.ntid = {ntid[0], ntid[1], ntid[2]},
                               .grid_small = grid_is_small(grid, ntid),
                               .tier = first_tier(f, grid, &follow),
