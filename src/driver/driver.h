@@ -31,7 +31,7 @@ enum {
     SHARED_DEFAULT_MAX = 49152, /* bytes of a block that a function may have unasked */
     SHARED_RESERVED = 1024,     /* bytes of each block that are not the program's */
     CONST_BANK_BYTES = 65536,
-    LOCAL_BYTES = 512 << 10, /* of a thread: kernels that need as much are not launched */
+    LOCAL_MAX = 511 << 10, /* bytes of a thread: what an H200 launches */
 };
 
 /* And those that differ between them. */

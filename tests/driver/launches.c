@@ -238,8 +238,8 @@ static void memory_beyond(void)
         {"shared", "232448", CUDA_SUCCESS, CUDA_SUCCESS},
         {"shared", "232449", CUDA_ERROR_INVALID_PTX, CUDA_SUCCESS},
         {"shared", "4294967304", CUDA_ERROR_INVALID_PTX, CUDA_SUCCESS},
-        {"local", "500000", CUDA_SUCCESS, CUDA_SUCCESS},
-        {"local", "524288", CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE},
+        {"local", "523264", CUDA_SUCCESS, CUDA_SUCCESS},
+        {"local", "523776", CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE},
         {"local", "100000000", CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE},
         {"local", "4294967312", CUDA_ERROR_INVALID_PTX, CUDA_SUCCESS},
     };
@@ -262,6 +262,23 @@ static void memory_beyond(void)
     }
 }
 
+/* Blocks of exactly the shape that the kernel demands. */
+static void demanded_shape(void)
+{
+    static const char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                               ".visible .entry k() .reqntid 8, 4\n{\nret;\n}\n"
+                               ".visible .entry l() .reqntid 2048\n{\nret;\n}\n";
+    CUmodule m;
+    NEED(cuModuleLoadData(&m, text));
+    CUfunction k = kernel(m, "k");
+    OK(shaped(k, 1, 1, 1, 8, 4, 1, 0));
+    CHECK_CU(shaped(k, 1, 1, 1, 8, 1, 1, 0), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(shaped(k, 1, 1, 1, 4, 8, 1, 0), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(shaped(kernel(m, "l"), 1, 1, 1, 32, 1, 1, 0), CUDA_ERROR_INVALID_VALUE);
+    OK(cuCtxSynchronize());
+    OK(cuModuleUnload(m));
+}
+
 int main(void)
 {
     begin();
@@ -275,6 +292,7 @@ int main(void)
     occupancy();
     large();
     memory_beyond();
+    demanded_shape();
     OK(cuModuleUnload(module));
     return check_done();
 }

@@ -115,16 +115,31 @@ static uint32_t order(CUfunction f)
            (schedule_which(SCHEDULE_LANES, name, 2) != 0 ? JIT_ORDER_LANES : 0);
 }
 
+/* What the kernel demands of a launch, and has: asked once for each shape of its blocks. */
+static CUresult check_demands(CUfunction f, const uint32_t ntid[3])
+{
+    const uint32_t *exact = f->func->reqntid;
+    if (f->info.local_bytes > LOCAL_MAX)
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "kernel %s needs %llu bytes of local memory for each thread; a device "
+                            "has %d (line %d of its PTX)",
+                            f->func->name, (unsigned long long)f->info.local_bytes, LOCAL_MAX,
+                            f->func->line);
+    for (int n = 0; exact[0] != 0 && n < 3; n++)
+        if (ntid[n] != (exact[n] != 0 ? exact[n] : 1))
+            return driver_error(CUDA_ERROR_INVALID_VALUE,
+                                "kernel %s demands blocks of %ux%ux%u threads (.reqntid), not "
+                                "%ux%ux%u",
+                                f->func->name, exact[0], exact[1] != 0 ? exact[1] : 1,
+                                exact[2] != 0 ? exact[2] : 1, ntid[0], ntid[1], ntid[2]);
+    return CUDA_SUCCESS;
+}
+
 static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint32_t grid[3],
                                 struct variant **out)
 {
     bool follow;
-    if (f->info.local_bytes >= LOCAL_BYTES)
-        return driver_error(CUDA_ERROR_INVALID_VALUE,
-                            "kernel %s needs %llu bytes of local memory for each thread; a device "
-                            "has less than %d (line %d of its PTX)",
-                            f->func->name, (unsigned long long)f->info.local_bytes, LOCAL_BYTES,
-                            f->func->line);
+    CU_TRY(check_demands(f, ntid));
     struct jit_options opt = {.ntid = {ntid[0], ntid[1], ntid[2]},
                               .grid_small = grid_is_small(grid, ntid),
                               .tier = first_tier(f, grid, &follow),
