@@ -133,13 +133,27 @@ static __attribute__((noinline)) int device_gone(CUcontext context)
  * what NVIDIA's runtime says, too (asked of an H200, driver 580). */
 static __attribute__((noinline)) cudaError_t check_came_back(int device)
 {
-    CUfunc_cache unused; /* a question that changes nothing */
-
-    if (CU(cuCtxGetCacheConfig, &unused) == CUDA_SUCCESS)
+    if (CU(cuCtxSynchronize) == CUDA_SUCCESS) /* there is nothing to wait for */
         return cudaSuccess;
     forget_primary(device);
     return cudaErrorDevicesUnavailable;
 }
+
+/* Makes the device's primary context current. */
+static cudaError_t make_current(int device)
+{
+    CUcontext context;
+    bool again = atomic_load(&devices[device].gone) != NULL;
+    cudaError_t error = rt_primary(device, &context);
+
+    if (error == cudaSuccess)
+        error = rt_error(CU(cuCtxSetCurrent, context));
+    if (!again)
+        return error;
+    return error == cudaSuccess ? check_came_back(device) : cudaErrorDevicesUnavailable;
+}
+
+bool rt_was_reset(void) { return atomic_load(&gone_contexts) > 0; }
 
 cudaError_t rt_context(void)
 {
@@ -147,7 +161,9 @@ cudaError_t rt_context(void)
     int device = thread_device();
 
     RT_TRY(rt_init());
-    CU_TRY(CU(cuCtxGetCurrent, &context));
+    CUresult result = CU(cuCtxGetCurrent, &context);
+    if (!LIKELY(result == CUDA_SUCCESS || rt_was_reset()))
+        return rt_error(result);
     if (LIKELY(context != NULL)) {
         if (LIKELY(atomic_load_explicit(&gone_contexts, memory_order_acquire) == 0))
             return cudaSuccess;
@@ -155,10 +171,7 @@ cudaError_t rt_context(void)
         if (device < 0)
             return cudaSuccess;
     }
-    bool again = context != NULL;
-    RT_TRY(rt_primary(device, &context));
-    CU_TRY(CU(cuCtxSetCurrent, context));
-    return again ? check_came_back(device) : cudaSuccess;
+    return make_current(device);
 }
 
 cudaError_t rt_healthy(void)

@@ -107,6 +107,7 @@ static cudaError_t copy_row(void *dst, const void *src, size_t count, enum cudaM
 {
     RT_CHECK(rt_kind_valid(kind), cudaErrorInvalidMemcpyDirection);
     RT_CHECK(dst != NULL && src != NULL && count, cudaErrorInvalidValue);
+    RT_TRY(rt_healthy());
     *out = (CUDA_MEMCPY3D){.WidthInBytes = count, .Height = 1, .Depth = 1};
     rt_copy_source(out, src, count, 1, kind);
     rt_copy_target(out, dst, count, 1, kind);

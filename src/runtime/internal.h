@@ -127,7 +127,7 @@ void rt_error_reset(void);
             return cudaSuccess;                                                                    \
         if (rt_try_first != CUDA_ERROR_INVALID_CONTEXT &&                                          \
             rt_try_first != CUDA_ERROR_CONTEXT_IS_DESTROYED &&                                     \
-            rt_try_first != CUDA_ERROR_NOT_INITIALIZED)                                            \
+            rt_try_first != CUDA_ERROR_NOT_INITIALIZED && !rt_was_reset())                         \
             return rt_error(rt_try_first);                                                         \
         RT_TRY(rt_context());                                                                      \
         CU_TRY(call);                                                                              \
@@ -165,6 +165,9 @@ struct rt_limits {
 /* Makes sure that the thread has a context: the one that is current (a program may use the driver
  * API too), else the primary context of the thread's device. */
 cudaError_t rt_context(void);
+/* Whether a device of a driver that is not Weir's was reset and not used since: then the current
+ * context may be one that is gone. */
+bool rt_was_reset(void);
 /* The code of the fault that the current context has, if any: for what asks no driver otherwise. */
 cudaError_t rt_healthy(void);
 /* The thread's device: that of its current context, else the one chosen by cudaSetDevice. */
