@@ -143,7 +143,11 @@ typedef long long Pair __attribute__((vector_size(16)));
 static void stream_bytes(char *to, const char *from, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i += sizeof(Pair))
+#ifdef __clang__
         __builtin_nontemporal_store(*(const Pair *)(from + i), (Pair *)(to + i));
+#else
+        *(Pair *)(to + i) = *(const Pair *)(from + i);
+#endif
 }
 
 static void copy_bytes(char *to, const char *from, size_t bytes) { memcpy(to, from, bytes); }

@@ -95,7 +95,8 @@ static void test_lazy_loading(void)
     LOG("launch(kern 1,1,1 1,1,1 0 (nil) 42) ");
     OK(cudaDeviceReset());
     OK(cudaLaunchKernel(&host, one, one, args, 0, 0));
-    LOG("cuDevicePrimaryCtxReset_v2(0) load(image kern var) launch(kern 1,1,1 1,1,1 0 (nil) 42) ");
+    LOG("cuDevicePrimaryCtxReset_v2(0) cuCtxSynchronize() load(image kern var) launch(kern 1,1,1 "
+        "1,1,1 0 (nil) 42) ");
     __cudaUnregisterFatBinary(handle);
     LOG("unload(image kern var) ");
     CHECK_EQ_INT(cudaLaunchKernel(&host, one, one, args, 0, 0), cudaErrorInvalidResourceHandle);
