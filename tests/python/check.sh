@@ -3,7 +3,8 @@
 #
 # Without "all": the programs of this directory, in a virtual environment of BUILD/python that pip fills
 # once. With it: the wheel in an environment of its own, and the suites of PyCUDA (built here) and
-# numba-cuda. Without the packages and without PyPI: status 77, skipped.
+# numba-cuda, each test with its expected result; numba-cuda's takes an hour and more, and goes on where it
+# was stopped (BUILD/python/results). Without the packages and without PyPI: status 77, skipped.
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd) || exit 2
 what=$2
@@ -42,14 +43,33 @@ check() {
     }
 }
 
+# says TEXT COMMAND...: the command prints that; a status other than 0 is no matter.
+says() {
+    text=$1
+    shift
+    echo "--- $*"
+    timeout 200 "$@" >"$work/said" 2>&1
+    grep -q "$text" "$work/said" || {
+        cat "$work/said"
+        echo "failed: \"$text\" is not said by $*"
+        failed=$((failed + 1))
+    }
+}
+
 environment venv numpy triton 'numba-cuda[cu13]==0.30.*'
 python=$work/venv/bin/python
 check 120 "$weir" run "$python" "$here/numba_kernels.py"
 check 120 "$weir" run "$python" "$here/core_objects.py"
-# Triton compiles a module of Python's at its start; and without wgmma, which it writes for 9.0
+line=$(grep -n 'reads past the end' "$here/numba_checks.py" | cut -d: -f1)
+says "thread (63,0,0) at .*numba_checks.py:$line" \
+    "$weir" run --check=memory "$python" "$here/numba_checks.py" memory
+line=$(grep -n 'no barrier before it' "$here/numba_checks.py" | cut -d: -f1)
+says "read by block (0,0,0), thread .* at .*numba_checks.py:$line" \
+    "$weir" run --check=races "$python" "$here/numba_checks.py" races
+# Triton compiles a module of Python's at its start
 headers=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
 if [ -e "$headers/Python.h" ]; then
-    WEIR_COMPUTE_CAPABILITY=8.9 check 200 "$weir" run "$python" "$here/triton_kernels.py"
+    check 200 "$weir" run "$python" "$here/triton_kernels.py"
 else
     echo "skipped: Triton needs $headers/Python.h (python3-dev)"
 fi
@@ -79,13 +99,16 @@ CUDA
     (cd "$work/pycuda-src" && "$work/pycuda/bin/python" configure.py --no-cuda-enable-curand \
         --cuda-root="$build/lib/weir/cuda" && "$work/pycuda/bin/pip" install -q --no-build-isolation --no-deps .) \
         >"$work/log" 2>&1 || echo "failed: PyCUDA does not build: $work/log"
-    check 3600 env PYTHONPATH="$here" "$weir" run "$work/pycuda/bin/python" -m pytest -q -rf \
-        -p pycuda_without_curand -p no:cacheprovider -k "not big_array" "$work/pycuda-src/test"
+    PYTHONPATH=$here check 3600 python3 "$here/suite.py" --keep "$work/results/pycuda" "$weir" \
+        "$work/pycuda/bin/python" "$work/pycuda-src/test" -p pycuda_without_curand -k "not big_array"
 
     environment numba 'numba-cuda[cu13]==0.30.*' 'pytest<9' pytest-benchmark pytest-timeout psutil cffi filecheck \
         ml_dtypes
-    check 14400 "$weir" run "$work/numba/bin/python" -m pytest -q -rf --timeout 600 -c "$here/numba.ini" \
-        --benchmark-disable -p no:cacheprovider --pyargs numba.cuda.tests
+    tests=$("$work/numba/bin/python" -c \
+        'import importlib.util as u; print(u.find_spec("numba_cuda").submodule_search_locations[0])')
+    PYTHONPATH=$here check 14400 python3 "$here/suite.py" --keep "$work/results/numba" \
+        --expected "$here/numba_expected.txt" "$weir" "$work/numba/bin/python" \
+        "$tests/numba/cuda/tests" --timeout 600 -c "$here/numba.ini" -p numba_plugin --benchmark-disable
 fi
 
 [ $failed = 0 ] && echo "python: all passed"
