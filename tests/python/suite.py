@@ -1,11 +1,11 @@
 """Runs a client's own tests on Weir, a process for each file, and compares them with what is expected.
 
-usage: suite.py [--expected FILE] [--limit SECONDS] [--without WORD] [--keep FOLDER] WEIR PYTHON TESTS [ARGUMENT...]
+usage: suite.py [--expected FILE] [--limit SECONDS] [--without WORD] [--keep DIRECTORY] WEIR PYTHON TESTS [ARGUMENT...]
 
-TESTS is a file or a folder of pytest's tests, ARGUMENTs are pytest's own. FILE has a line for each test that
+TESTS is a file or a directory of pytest's tests, ARGUMENTs are pytest's own. FILE has a line for each test that
 fails with a reason: `file::test reason`, the file by its path below TESTS, and `*` for any text. Prints a row
 for each file and the sum; the status is 0 if all that failed was expected to and nothing crashed or hung.
-Files whose path has a WORD of --without are left out. With --keep, results stay in that folder, and files that
+Files whose path has a WORD of --without are left out. With --keep, results stay in that directory, and files that
 have a result there are not run again: a long suite goes on where it was stopped."""
 import argparse
 import fnmatch
@@ -64,8 +64,8 @@ def main():
     parser.add_argument("pytest", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
     expected = read_expected(arguments.expected)
-    folder = arguments.keep or pathlib.Path(tempfile.mkdtemp())
-    folder.mkdir(parents=True, exist_ok=True)
+    directory = arguments.keep or pathlib.Path(tempfile.mkdtemp())
+    directory.mkdir(parents=True, exist_ok=True)
 
     single = arguments.tests.is_file()
     root = arguments.tests.parent if single else arguments.tests
@@ -77,7 +77,7 @@ def main():
         name = str(path.relative_to(root))
         if any(word in name for word in arguments.without):
             continue
-        result = folder / (name.replace("/", ".") + ".xml")
+        result = directory / (name.replace("/", ".") + ".xml")
         status, took = (0, 0.0) if result.exists() else run(arguments, path, result)
         if not result.exists() or status not in (0, 1, 5):
             result.unlink(missing_ok=True)
