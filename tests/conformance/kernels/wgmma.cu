@@ -139,7 +139,7 @@ static std::string kernel(const product &p)
         snprintf(text, sizeof text, format, args...);
         return std::string(text) + "\n";
     };
-    std::string s = ".version 8.3\n.target sm_90a\n.address_size 64\n"
+    std::string s = ".version 8.4\n.target sm_90a\n.address_size 64\n"
                     ".extern .shared .align 1024 .b8 memory[];\n"
                     ".visible .entry kernel(.param .u64 image, .param .u32 bytes, .param .u64 da,"
                     " .param .u64 db, .param .u64 registers, .param .u32 adds)\n{\n"
