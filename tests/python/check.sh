@@ -2,8 +2,8 @@
 # usage: check.sh BUILD [all]: Python's packages for CUDA on this build of Weir, by weir run.
 #
 # Without "all": the programs of this directory, in a virtual environment of BUILD/python that pip fills
-# once. With it: the wheel in an environment of its own, and the suites of PyCUDA (built here) and
-# numba-cuda, each test with its expected result; numba-cuda's takes an hour and more, and goes on where it
+# once. With it: the wheel in an environment of its own, a training of tinygrad's, and the suites of PyCUDA
+# (built here) and numba-cuda, each test with its expected result; numba-cuda's takes an hour and more, and goes on where it
 # was stopped (BUILD/python/results). Without the packages and without PyPI: status 77, skipped.
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd) || exit 2
@@ -88,6 +88,11 @@ int main() { hello<<<1, 2>>>(); return cudaDeviceSynchronize(); }
 CUDA
     check 120 "$work/wheel/bin/weircc" "$work/hello.cu" -o "$work/hello"
     check 60 "$work/hello"
+
+    environment tinygrad numpy 'tinygrad==0.14.*' nvidia-cuda-nvrtc
+    nvrtc=$(dirname "$(find "$work/tinygrad" -name 'libnvrtc.so.*' | head -n 1)")
+    LD_LIBRARY_PATH=$nvrtc DEV=CUDA CACHEDB=$work/tinygrad.db check 900 "$weir" run \
+        "$work/tinygrad/bin/python" "$here/tinygrad_training.py"
 
     environment pycuda 'numpy' 'pytest<9' pytools mako platformdirs setuptools wheel siphash24
     if [ ! -d "$work"/pycuda-src ]; then
