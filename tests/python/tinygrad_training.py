@@ -1,4 +1,4 @@
-"""tinygrad: a small convolutional network learns to tell four shapes apart, with TinyJit and Adam.
+"""tinygrad: a small convolutional network learns to name four shapes, with TinyJit and Adam.
 
 usage: tinygrad_training.py [STEPS]: prints the loss before and after and the time of a step; DEV=CPU takes
 tinygrad's own back end, for comparison."""
