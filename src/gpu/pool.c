@@ -170,13 +170,6 @@ CUresult gpu_cuMemPoolDestroy(CUmemoryPool h)
     return r;
 }
 
-void pools_forget(int device)
-{
-    pool_clear_device(device);
-    forget_current();
-    range_give_back(device);
-}
-
 bool pools_give_back(int device)
 {
     bool given = pool_give_back(device);
@@ -422,6 +415,52 @@ CUresult gpu_cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map, size
     pool_allow(p->pool, p->devices);
     pthread_mutex_unlock(&all.lock);
     return r;
+}
+
+/* ---- a reset ---- */
+
+/* What the driver's pool has been set to is what ours is. The lock is held. */
+static void follow_driver(struct pool_handle *p)
+{
+    static const CUmemPool_attribute switches[] = {
+        CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
+        CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES};
+    cuuint64_t threshold = 0;
+    enum pool_switch s;
+    for (size_t i = 0; i < WEIR_COUNT(switches); i++) {
+        int on = 1;
+        if (driver.cuMemPoolGetAttribute(p->handle, switches[i], &on) == CUDA_SUCCESS &&
+            switch_of(switches[i], &s))
+            pool_set_switch(p->pool, s, on != 0);
+    }
+    if (driver.cuMemPoolGetAttribute(p->handle, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold) ==
+        CUDA_SUCCESS)
+        pool_set_threshold(p->pool, threshold);
+    p->devices = 0;
+    for (int i = 0; i < all.device_count && i < MEM_MAX_DEVICES; i++) {
+        CUmemLocation where = {CU_MEM_LOCATION_TYPE_DEVICE, i};
+        CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+        driver.cuMemPoolGetAccess(&flags, p->handle, &where);
+        if (i == p->device || flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+            p->devices |= (uint32_t)1 << i;
+    }
+    pool_allow(p->pool, p->devices);
+}
+
+/* Of pools that the program has made it is not known whether the driver still has them. */
+void pools_forget(int device)
+{
+    CUmemoryPool standard = NULL;
+    pool_clear_device(device);
+    forget_current();
+    range_give_back(device);
+    pthread_mutex_lock(&all.lock);
+    struct pool_handle *p = NULL;
+    if (driver.cuDeviceGetDefaultMemPool(&standard, device) == CUDA_SUCCESS)
+        p = look(standard);
+    if (p != NULL)
+        follow_driver(p);
+    pthread_mutex_unlock(&all.lock);
 }
 
 /* ---- the beginning ---- */

@@ -1,5 +1,6 @@
 // RUN two-devices: WEIR_DEVICES=2
 // RUN two-devices.no-keys: WEIR_DEVICES=2 WEIR_KEYS=off
+// RUN two-devices.own-pools: WEIR_DEVICES=2 WEIR_POOLS=own
 // RUN two-devices.checked: WEIR_DEVICES=2 WEIR_CHECK=memory
 // RUN two-devices.checked.no-keys: WEIR_DEVICES=2 WEIR_CHECK=memory WEIR_KEYS=off
 // A8: what a kernel of one device may do with the memory of another: nothing, unless it has access.
@@ -14,6 +15,7 @@
 #include <mma.h>
 
 #include "check.h"
+#include "driver_knows.h"
 #include "processes.h"
 
 #define OK(call) CHECK_EQ_INT(call, cudaSuccess)
@@ -226,6 +228,8 @@ static void mapped_for_1() { mapped(1); }
 // Copies need access to pools, unless they name both devices; sets need it to all memory.
 static void copies()
 {
+    if (!driver_knows()) // then the rules are those of mapped memory
+        return;
     cudaMemPool_t m = pool_on_0();
     int *p = plain_on_0(), *q = from(m), *mine = nullptr, value = 0;
     cudaPointerAttributes a;

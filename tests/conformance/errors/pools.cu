@@ -1,5 +1,6 @@
 /* E1: wrong arguments of the stream-ordered allocator: pools, what is allocated from them, and what
  * is shared of them with other processes. */
+// RUN own-pools: WEIR_POOLS=own
 #include <unistd.h>
 
 #include "errors.h"

@@ -1,5 +1,6 @@
 /* S9: work captured from streams: from one, forked to others and joined again, into a graph that
  * exists; events for the world outside; what a capture forbids, and what becomes of it then. */
+// RUN own-pools: WEIR_POOLS=own
 #include <thread>
 
 #include "check.h"

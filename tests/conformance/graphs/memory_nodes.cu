@@ -1,6 +1,7 @@
 /* S9: allocations of graphs: addresses known when the node is made, memory that lives from the node
  * that allocates to the one that frees, memory that outlives the graph, what graphs with such nodes
  * cannot do, and the figures about it. */
+// RUN own-pools: WEIR_POOLS=own
 #include <cstdlib>
 #include <vector>
 
