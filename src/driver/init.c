@@ -10,7 +10,9 @@
 #include "driver/error/checks.h"
 #include "driver/error/fault.h"
 #include "driver/error/site.h"
+#include "driver/error/symbols.h"
 #include "driver/observers.h"
+#include "loader/loader.h"
 #include "memory/view.h"
 #include "weir/weir.h"
 
@@ -116,6 +118,7 @@ static void init_once(void)
 {
     env_unknown(tell_setting, NULL);
     mem_site_set_words(call_words);
+    jit_set_names(symbol_demangle);
     observers_begin();
     pthread_atfork(NULL, NULL, on_fork);
     if (env_check("memory"))

@@ -41,9 +41,10 @@ void wants_free(struct wants *w)
     X(__modti3)                                                                                    \
     X(__umodti3)                                                                                   \
     X(__ashlti3)                                                                                   \
-    X(__ashrti3) X(__lshrti3) X(__fixsfti) X(__fixdfti) X(__fixunssfti) X(__fixunsdfti)            \
-        X(__floattisf) X(__floattidf) X(__floatuntisf) X(__floatuntidf) X(__popcountdi2)           \
-            X(__powisf2) X(__powidf2)
+    X(__ashrti3)                                                                                   \
+    X(__lshrti3) X(__fixsfti) X(__fixdfti) X(__fixunssfti) X(__fixunsdfti) X(__floattisf)          \
+        X(__floattidf) X(__floatuntisf) X(__floatuntidf) X(__popcountdi2) X(__powisf2)             \
+            X(__powidf2)
 
 #if defined(__x86_64__)
 #define DECLARE(name) extern void name(void);

@@ -66,5 +66,7 @@ enum notice_kind { NOTICE_CACHE_DIR, NOTICE_CACHE_WRITE, NOTICE_COUNT };
 void notice_once(enum notice_kind kind, const char *fmt, ...) WEIR_PRINTF(2, 3);
 /* The same, every time. */
 void notice_say(const char *fmt, ...) WEIR_PRINTF(1, 2);
+/* The kernel of that name in PTX, as it is named to people. */
+const char *notice_name(const char *name);
 
 #endif

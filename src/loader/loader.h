@@ -91,6 +91,11 @@ const char *jit_cache_dir(void);
 typedef void (*jit_notice_fn)(void *self, const char *text);
 void jit_set_notice(jit_notice_fn fn, void *self);
 
+/* How kernels are named in what is said: as people write them. Without it as in PTX. The result
+ * lives for ever. */
+typedef const char *(*jit_name_fn)(const char *name);
+void jit_set_names(jit_name_fn fn);
+
 /* Opens this file instead of weir/libweir-jit.so beside the library that holds this code (or
  * ../lib/weir/libweir-jit.so, for a tool in bin/). Only before the loader is used. */
 void jit_set_plugin_path(const char *path);

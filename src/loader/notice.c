@@ -4,6 +4,7 @@
 #include "loader/loader.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,6 +19,16 @@ void jit_set_notice(jit_notice_fn fn, void *self)
     receiver = fn;
     receiver_self = self;
     pthread_mutex_unlock(&lock);
+}
+
+static _Atomic(jit_name_fn) plain_name;
+
+void jit_set_names(jit_name_fn fn) { atomic_store(&plain_name, fn); }
+
+const char *notice_name(const char *name)
+{
+    jit_name_fn fn = atomic_load(&plain_name);
+    return fn != NULL ? fn(name) : name;
 }
 
 static void say(const char *fmt, va_list ap)

@@ -13,7 +13,7 @@
 
 unsigned watch_patience_ms = 1000, watch_log_ms = 5000;
 
-enum { LONGEST_SILENCE_MS = 60000, STACK_BYTES = 256 << 10 };
+enum { LONGEST_SILENCE_MS = 60000, STACK_BYTES = 2 << 20 };
 
 /* Waits until so many milliseconds have passed since `start` (clock_ns); true when the compilation
  * is over. */
@@ -44,12 +44,12 @@ static void *watch_main(void *arg)
     if (isatty(STDERR_FILENO)) {
         if (over_at(w, start, watch_patience_ms))
             return NULL;
-        notice_say("compiling kernel %s for the first time ...", w->entry->name);
+        notice_say("compiling kernel %s for the first time ...", notice_name(w->entry->name));
     }
     unsigned ms = watch_log_ms;
     while (!over_at(w, start, ms)) {
-        notice_say("compiling kernel %s (%d instructions, %s) since %.0f s", w->entry->name,
-                   w->entry->ninstrs, tier_name(w->tier), ms / 1000.0);
+        notice_say("compiling kernel %s (%d instructions, %s) since %.0f s",
+                   notice_name(w->entry->name), w->entry->ninstrs, tier_name(w->tier), ms / 1000.0);
         ms += ms < LONGEST_SILENCE_MS ? ms : LONGEST_SILENCE_MS;
     }
     return NULL;

@@ -158,7 +158,8 @@ static void finish_locked(void)
         told |= so_far >= TOLD_AFTER_MS;
         if (!logged && so_far >= LOG_AFTER_MS && now != NULL)
             notice_say("optimizing kernel %s (%d instructions) for the next run since %u s",
-                       now->entry->name, now->entry->ninstrs, elapsed_ms(now->began) / 1000);
+                       notice_name(now->entry->name), now->entry->ninstrs,
+                       elapsed_ms(now->began) / 1000);
         logged |= so_far >= LOG_AFTER_MS;
         unsigned next = !told ? TOLD_AFTER_MS : !logged ? LOG_AFTER_MS : tier_up_patience_ms;
         next = next < tier_up_patience_ms ? next : tier_up_patience_ms;
@@ -169,7 +170,7 @@ static void finish_locked(void)
     attempt_store(now->entry, &now->options, elapsed_ms(now->began));
     notice_say("kernel %s (%d instructions) takes longer than %u s to optimize: `weir cache --fill "
                "PROGRAM` does that ahead",
-               now->entry->name, now->entry->ninstrs, elapsed_ms(now->began) / 1000);
+               notice_name(now->entry->name), now->entry->ninstrs, elapsed_ms(now->began) / 1000);
 }
 
 /* What is compiled now, the next process finds in the cache; the program would have waited for it,

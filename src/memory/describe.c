@@ -46,7 +46,12 @@ static void append_allocation(struct strbuf *out, const struct mem_info *info)
         sb_printf(out, "-byte %s", mem_kind_name(info->kind));
         return;
     }
-    sb_printf(out, "-byte allocation #%llu made by ", (unsigned long long)info->serial);
+    uint64_t part = info->serial >> MEM_SERIAL_BITS;
+    sb_printf(out, "-byte allocation #");
+    if (part != 0)
+        sb_printf(out, "%llu.", (unsigned long long)part);
+    sb_printf(out, "%llu made by ",
+              (unsigned long long)(info->serial - (part << MEM_SERIAL_BITS)));
     if (!mem_site_words(&info->made, out))
         sb_printf(out, "%s", mem_kind_name(info->kind));
 }

@@ -66,6 +66,8 @@ enum mem_kind {
 /* What a mapping may be used for, by all devices and the host alike. */
 enum mem_rights { MEM_NO_ACCESS = 0, MEM_READ = 1, MEM_READ_WRITE = 3 };
 
+enum { MEM_SERIAL_BITS = 36 }; /* of struct mem_info's serial */
+
 /* One allocation, copied out: valid whatever happens to the allocation afterwards. */
 struct mem_info {
     enum mem_kind kind;
@@ -74,7 +76,8 @@ struct mem_info {
                              is mapped: enum mem_rights */
     uint64_t base;        /* first byte */
     uint64_t size;        /* bytes asked for (an overrun is past these, rounding or not) */
-    uint64_t serial;      /* 1, 2, 3 … over all allocations of the process: the buffer id */
+    uint64_t serial;      /* 1, 2, 3 … over all allocations of the process: the buffer id. Of a pool's
+                             parts, which count for themselves, the number is above these bits: */
     const void *owner;    /* who asked (a context), for mem_free_owned */
     void *user;           /* the caller's own, from the request */
     struct mem_site made; /* the call that made it */

@@ -66,7 +66,7 @@ struct request {
 static inline void hand_out(struct pool_shard *s, struct block *b, uint64_t bytes,
                             struct pool_by by)
 {
-    uint64_t serial = s->id << 36 | ++s->made;
+    uint64_t serial = s->id << MEM_SERIAL_BITS | ++s->made;
     set(&b->asked, bytes);
     b->made = (struct mem_site){by.at, (uint32_t)by.call, s->stream_id};
     atomic_store_explicit(&b->word, serial << 8 | BLOCK_USED, memory_order_release);

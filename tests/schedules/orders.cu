@@ -300,14 +300,27 @@ static void flag()
     ok(cudaFreeHost(flag));
 }
 
+// A fault of every thread: which one is told of, and at which address, is the order's and the
+// system's.
+__global__ void wild(int *p) { p[(1L << 36) + blockIdx.x * 4096 + threadIdx.x] = 1; }
+
+static void fault()
+{
+    int *p;
+    cudaMalloc(&p, 4096);
+    wild<<<8, 64>>>(p);
+    printf("%d\n", (int)cudaDeviceSynchronize());
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)();
     } programs[] = {{"event", event},   {"copy", copy},   {"callback", callback},
-                    {"shared", shared}, {"lanes", lanes}, {"blocks", blocks}, {"warps", warps},
-                    {"graph", graph},   {"sum", sum},     {"flag", flag}};
+                    {"shared", shared}, {"lanes", lanes}, {"blocks", blocks},
+                    {"warps", warps},   {"graph", graph}, {"sum", sum},
+                    {"flag", flag},     {"fault", fault}};
     repaired = argc > 2 && strcmp(argv[2], "repaired") == 0;
     for (const auto &p : programs)
         if (argc > 1 && strcmp(argv[1], p.name) == 0) {

@@ -45,6 +45,12 @@ timeout 300 "$weir" run --schedules=12 --error-exitcode 9 "$orders" event >"$wor
 check "the exit status is the one asked for" [ $? -eq 9 ]
 timeout 120 "$weir" run --schedules=4 "$orders" flag >"$work/out" 2>"$work/err"
 check "a program that waits without a call goes on" [ $? -eq 0 ]
+timeout 120 "$weir" run --schedules=6 "$orders" fault >"$work/out" 2>"$work/err"
+check "a fault report differs by its numbers only" [ $? -eq 0 ]
+check "the fault is told of" grep -q "illegal address\|wild" "$work/err"
+timeout 60 "$weir" run --schedules=2 /nonexistent >"$work/out" 2>"$work/err"
+check "a program that is not there: the status" [ $? -eq 127 ]
+check "a program that is not there: a message" grep -q "/nonexistent: No such file" "$work/err"
 timeout 60 "$weir" run --schedules=2 "$orders" nothing >"$work/out" 2>"$work/err"
 check "the exit status is the program's" [ $? -eq 2 ]
 

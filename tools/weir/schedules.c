@@ -6,6 +6,7 @@
 #include "base/env.h"
 #include "weir.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -22,8 +23,9 @@ enum { LINE_BYTES = 100 };
 
 /* What came of one run. */
 struct run {
-    int out, err; /* files in memory */
-    int status;   /* as waitpid gives it */
+    int out, err;  /* files in memory */
+    int status;    /* as waitpid gives it */
+    int unstarted; /* errno of a program that could not be started, else 0 */
 };
 
 static void close_run(struct run *r)
@@ -35,8 +37,9 @@ static void close_run(struct run *r)
     r->out = r->err = -1;
 }
 
-/* The child: its standard streams are the files. What it reads is the same each time: nothing. */
-_Noreturn static void start(const struct run *r, const char *order, char **program)
+/* The child, which says by `unstarted` why the program cannot be started: its standard streams are
+ * the files. What it reads is the same each time: nothing. */
+_Noreturn static void start(const struct run *r, const char *order, char **program, int unstarted)
 {
     int none = open("/dev/null", O_RDONLY);
     if (none >= 0)
@@ -45,16 +48,28 @@ _Noreturn static void start(const struct run *r, const char *order, char **progr
     dup2(r->err, STDERR_FILENO);
     setenv(env_entry(ENV_SCHEDULE)->name, order, 1);
     execvp(program[0], program);
-    _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUNNABLE);
+    int reason = errno;
+    ssize_t told = write(unstarted, &reason, sizeof reason);
+    (void)told; /* the status says it, too */
+    _exit(reason == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUNNABLE);
 }
 
 static bool run_once(struct run *r, const char *order, char **program)
 {
-    *r = (struct run){memfd_create("stdout", MFD_CLOEXEC), memfd_create("stderr", MFD_CLOEXEC), 0};
+    int unstarted[2] = {-1, -1}; /* closed when the program begins */
+    *r = (struct run){.out = memfd_create("stdout", MFD_CLOEXEC),
+                      .err = memfd_create("stderr", MFD_CLOEXEC)};
     fflush(NULL);
-    pid_t child = r->out >= 0 && r->err >= 0 ? fork() : -1;
+    bool fine = r->out >= 0 && r->err >= 0 && pipe2(unstarted, O_CLOEXEC) == 0;
+    pid_t child = fine ? fork() : -1;
     if (child == 0)
-        start(r, order, program);
+        start(r, order, program, unstarted[1]);
+    if (unstarted[1] >= 0)
+        close(unstarted[1]);
+    if (child > 0 && read(unstarted[0], &r->unstarted, sizeof r->unstarted) <= 0)
+        r->unstarted = 0;
+    if (unstarted[0] >= 0)
+        close(unstarted[0]);
     if (child > 0 && waitpid(child, &r->status, 0) == child)
         return true;
     close_run(r);
@@ -106,21 +121,76 @@ static void tell_line(const char *whose, const struct text *t, size_t at)
         fprintf(stderr, "weir run:     %s: %.*s\n", whose, line_length(t, at), t->bytes + at);
 }
 
+/* Of the text, a line with its end. */
+struct line {
+    const char *bytes;
+    size_t size;
+};
+
+static struct line line_at(const struct text *t, size_t at)
+{
+    const char *end = at < t->size ? memchr(t->bytes + at, '\n', t->size - at) : NULL;
+    size_t size = end != NULL ? (size_t)(end + 1 - (t->bytes + at)) : t->size - at;
+    return (struct line){t->bytes + at, size};
+}
+
+/* The next character of the line: a number counts as one, '0', whatever it is. */
+static int next_character(struct line *l)
+{
+    if (l->size == 0)
+        return -1;
+    size_t n = 1;
+    int c = (unsigned char)l->bytes[0];
+    if (isdigit(c)) {
+        bool hexadecimal = l->size > 2 && c == '0' && l->bytes[1] == 'x';
+        n = hexadecimal ? 2 : 1;
+        while (n < l->size && (hexadecimal ? isxdigit((unsigned char)l->bytes[n])
+                                           : isdigit((unsigned char)l->bytes[n])))
+            n++;
+        c = '0';
+    }
+    l->bytes += n;
+    l->size -= n;
+    return c;
+}
+
+/* Whether lines are the same. In those of Weir's own (`weir: `), such as the report of a fault,
+ * numbers do not count: addresses differ from run to run, and which of the threads that would fault
+ * comes first is the order's. */
+static bool same_line(struct line a, struct line b)
+{
+    static const char own[] = "weir: ";
+    const size_t length = sizeof own - 1;
+    if (a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0))
+        return true;
+    if (a.size < length || b.size < length || memcmp(a.bytes, own, length) != 0)
+        return false;
+    int c;
+    while ((c = next_character(&a)) == next_character(&b))
+        if (c < 0)
+            return true;
+    return false;
+}
+
 /* Tells the first line that differs, if any does. */
 static bool same_text(const char *what, int fixed, int other, bool tell)
 {
     struct text a = text_of(fixed), b = text_of(other);
-    size_t n = 0, begin = 0, line = 1;
-    for (; n < a.size && n < b.size && a.bytes[n] == b.bytes[n]; n++)
-        if (a.bytes[n] == '\n') {
-            begin = n + 1;
-            line++;
-        }
-    bool same = n == a.size && n == b.size;
+    size_t at_a = 0, at_b = 0, number = 1;
+    bool same = true;
+    while (same && (at_a < a.size || at_b < b.size)) {
+        struct line line_a = line_at(&a, at_a), line_b = line_at(&b, at_b);
+        same = same_line(line_a, line_b);
+        if (!same)
+            break;
+        at_a += line_a.size;
+        at_b += line_b.size;
+        number++;
+    }
     if (!same && tell) {
-        fprintf(stderr, "weir run:   line %zu of %s\n", line, what);
-        tell_line("fixed order", &a, begin);
-        tell_line("this order ", &b, begin);
+        fprintf(stderr, "weir run:   line %zu of %s\n", number, what);
+        tell_line("fixed order", &a, at_a);
+        tell_line("this order ", &b, at_b);
     }
     free(a.bytes);
     free(b.bytes);
@@ -189,8 +259,9 @@ int weir_run_schedules(uint64_t count, char **program)
     show(fixed.err, stderr);
     int status =
         WIFSIGNALED(fixed.status) ? 128 + WTERMSIG(fixed.status) : WEXITSTATUS(fixed.status);
-    if (status == EXIT_NOT_FOUND || status == EXIT_NOT_RUNNABLE) {
+    if (fixed.unstarted != 0) {
         close_run(&fixed);
+        weir_failed("run", "cannot run %s: %s", program[0], strerror(fixed.unstarted));
         return status;
     }
     int64_t different = count_different(&fixed, count, program);
