@@ -5,7 +5,11 @@
  * A map describes a tensor of up to five dimensions, the fastest first, and the box that one copy
  * moves. In im2col mode dimension 0 is the channels, the last one the images, and those between
  * span pixels: a copy moves `columns` pixels of `channels` channels, in the order of the pixels of
- * all images as far as they lie in the bounding box. */
+ * all images as far as they lie in the bounding box.
+ *
+ * An interleaved tensor has its channels in slices of 16 or 32 bytes: dimension 0 counts slices
+ * that lie side by side (pixels of a row), the last but one those of the channels, the last the
+ * images. A box has one slice of the channels. */
 #ifndef WEIR_ABI_TENSOR_MAP_H
 #define WEIR_ABI_TENSOR_MAP_H
 
@@ -23,7 +27,7 @@ enum tensor_type {
     TENSOR_S64,
     TENSOR_F16,
     TENSOR_F32,
-    TENSOR_F32_FTZ, /* subnormal numbers become zero */
+    TENSOR_F32_FTZ, /* as TENSOR_F32: a GPU keeps subnormal numbers in its copies */
     TENSOR_F64,
     TENSOR_BF16,
     TENSOR_TF32, /* floats that are rounded on their way into shared memory */
@@ -45,6 +49,13 @@ enum tensor_swizzle {
     TENSOR_SWIZZLE_128
 };
 
+enum tensor_interleave { TENSOR_INTERLEAVE_NONE, TENSOR_INTERLEAVE_16, TENSOR_INTERLEAVE_32 };
+
+static inline uint32_t tensor_slice_bytes(uint32_t interleave)
+{
+    return interleave == TENSOR_INTERLEAVE_32 ? 32 : 16;
+}
+
 struct tensor_map {
     uint32_t tag;
     uint8_t type;   /* enum tensor_type */
@@ -55,12 +66,13 @@ struct tensor_map {
     uint64_t stride[TENSOR_DIMS - 1]; /* bytes, of dimensions 1 and up */
     uint32_t size_1[TENSOR_DIMS];     /* elements less one */
     uint16_t box[TENSOR_DIMS];        /* elements that a box spans */
-    uint8_t step[TENSOR_DIMS];        /* every how many of them are taken */
-    uint8_t im2col;                   /* 0: tile mode */
+    uint8_t step[TENSOR_DIMS]; /* every how many of them are taken; the first counts only where
+                                  the tensor is interleaved */
+    uint8_t im2col;            /* 0: tile mode */
     uint16_t channels, columns;
     int16_t lower[3],
         upper[3];       /* corners of the bounding box: of the tensor's lowest and highest */
-    uint8_t interleave; /* 0: none, which is all that is supported */
+    uint8_t interleave; /* enum tensor_interleave */
     uint8_t unused[27];
 };
 _Static_assert(sizeof(struct tensor_map) == TENSOR_MAP_BYTES, "a tensor map's size");

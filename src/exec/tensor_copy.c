@@ -49,7 +49,8 @@ static struct tensor_map read_map(struct jit_block *j, uint64_t address, uint32_
     memcpy(&m, (const void *)address, sizeof m);
     if (m.tag != TENSOR_MAP_TAG || m.rank_1 >= TENSOR_DIMS || tensor_element_bytes(m.type) == 0)
         leave(j, GRID_FAULT_ILLEGAL, lane, "the memory holds no tensor map");
-    if (m.interleave != 0 || m.swizzle > TENSOR_SWIZZLE_128)
+    if (m.interleave > TENSOR_INTERLEAVE_32 || m.swizzle > TENSOR_SWIZZLE_128 ||
+        (m.interleave != 0 && (m.im2col || m.rank_1 < 2)))
         leave(j, GRID_FAULT_ILLEGAL, lane,
               "the tensor map has an interleave or a swizzle that is not supported");
     return m;
@@ -116,18 +117,13 @@ static uint32_t round_tf32(uint32_t v)
     return (v + 0xfff + (v >> 13 & 1)) & 0xffffe000;
 }
 
-static void convert(const struct copy *c, uint8_t *p, uint32_t elements)
+static void convert(const struct copy *c, uint8_t *p, uint32_t words)
 {
-    uint32_t type = c->m.type;
-    bool flushes = type == TENSOR_F32_FTZ || type == TENSOR_TF32_FTZ;
-    bool rounds = type == TENSOR_TF32 || type == TENSOR_TF32_FTZ;
-    for (uint32_t n = 0; n < elements && (flushes || rounds); n++) {
+    bool rounds = c->m.type == TENSOR_TF32 || c->m.type == TENSOR_TF32_FTZ;
+    for (uint32_t n = 0; n < words && rounds; n++) {
         uint32_t v;
         memcpy(&v, p + 4 * n, 4);
-        if (flushes && (v & 0x7f800000) == 0)
-            v &= 0x80000000;
-        if (rounds)
-            v = round_tf32(v);
+        v = round_tf32(v);
         memcpy(p + 4 * n, &v, 4);
     }
 }
@@ -176,7 +172,7 @@ static void copy_row(struct copy *c, uint64_t address, int64_t first, int64_t en
         fill(c);
     if (bytes > 0) {
         memcpy(c->buffer + from, there, bytes);
-        convert(c, c->buffer + from, (uint32_t)(end - first));
+        convert(c, c->buffer + from, (uint32_t)(bytes / 4));
     }
     put_row(c);
 }
@@ -196,25 +192,37 @@ static uint64_t step_of(const struct tensor_map *m, uint32_t dim)
     return m->step[dim] != 0 ? m->step[dim] : 1;
 }
 
+/* How many places along dimension d a box has. */
+static uint32_t places(const struct tensor_map *m, uint32_t d)
+{
+    if (m->interleave != 0 && d + 1 == m->rank_1)
+        return 1; /* of the channels it has one slice */
+    return (uint32_t)((m->box[d] + step_of(m, d) - 1) / step_of(m, d));
+}
+
 static void copy_tile(struct copy *c)
 {
     const struct tensor_map *m = &c->m;
     uint32_t rank = m->rank_1 + 1u, count[TENSOR_DIMS], n[TENSOR_DIMS] = {0};
-    for (uint32_t d = 1; d < rank; d++) {
-        count[d] = (uint32_t)((m->box[d] + step_of(m, d) - 1) / step_of(m, d));
+    const uint32_t begin = m->interleave != 0 ? 0 : 1; /* the dimension above a row */
+    for (uint32_t d = begin; d < rank; d++) {
+        count[d] = places(m, d);
         if (count[d] == 0)
             leave(c->j, GRID_FAULT_ILLEGAL, c->lane, "the tensor map's box is empty");
     }
     for (;;) {
         uint64_t address = m->address;
         bool inside = true;
-        for (uint32_t d = 1; d < rank; d++) {
+        for (uint32_t d = begin; d < rank; d++) {
             int64_t at = (int64_t)c->at[d] + (int64_t)(n[d] * step_of(m, d));
             inside &= at >= 0 && at <= (int64_t)m->size_1[d];
-            address += (uint64_t)at * m->stride[d - 1];
+            address += (uint64_t)at * (d > 0 ? m->stride[d - 1] : c->element);
         }
-        copy_along(c, address, inside);
-        uint32_t d = 1;
+        if (m->interleave != 0)
+            copy_row(c, address, 0, inside);
+        else
+            copy_along(c, address, inside);
+        uint32_t d = begin;
         while (d < rank && ++n[d] == count[d])
             n[d++] = 0;
         if (d >= rank)
@@ -299,6 +307,10 @@ void weir_rt_tensor_copy(struct jit_block *j, uint32_t op, uint32_t mask,
         c.m = read_map(j, rows[JIT_TENSOR_MAP][lane], lane);
         c.element = tensor_element_bytes(c.m.type);
         c.row = c.m.im2col ? c.m.channels : c.m.box[0];
+        if (c.m.interleave != 0) {
+            c.element = tensor_slice_bytes(c.m.interleave);
+            c.row = 1;
+        }
         if ((op & JIT_TENSOR_DIMS) != c.m.rank_1 + 1u ||
             ((op & JIT_TENSOR_IM2COL) != 0) != (c.m.im2col != 0) ||
             c.row * c.element % PIECE != 0 || c.row * c.element > MAX_ROW)
@@ -329,10 +341,7 @@ static void replace(struct tensor_map *m, uint32_t field, uint32_t which, uint64
     case JIT_TENSOR_BOX: m->box[which % TENSOR_DIMS] = (uint16_t)v; break;
     case JIT_TENSOR_SIZE: m->size_1[which % TENSOR_DIMS] = (uint32_t)v - 1; break;
     case JIT_TENSOR_STRIDE: m->stride[which % (TENSOR_DIMS - 1)] = v; break;
-    case JIT_TENSOR_STEP:
-        if (which != 0) /* the first dimension has none without interleaving */
-            m->step[which % TENSOR_DIMS] = (uint8_t)v;
-        break;
+    case JIT_TENSOR_STEP: m->step[which % TENSOR_DIMS] = (uint8_t)v; break;
     case JIT_TENSOR_TYPE: m->type = (uint8_t)v; break;
     case JIT_TENSOR_INTERLEAVE: m->interleave = (uint8_t)v; break;
     case JIT_TENSOR_SWIZZLE: m->swizzle = (uint8_t)v; break;

@@ -57,8 +57,8 @@ static CUresult describe(const struct tensor *t, struct tensor_map *m)
 {
     const uint64_t max_stride = (uint64_t)1 << 40;
     *m = (struct tensor_map){.tag = TENSOR_MAP_TAG, .address = t->address};
-    if (t->out == NULL || (uintptr_t)t->out % 64 != 0)
-        return wrong("own address must be a multiple of 64");
+    if (t->out == NULL) /* documents ask for a multiple of 64, NVIDIA's driver does not */
+        return wrong("own address must not be NULL");
     if (!element_type(t->type, &m->type))
         return wrong("type of elements is not one that this device has");
     if (t->rank < 1 || t->rank > TENSOR_DIMS || t->sizes == NULL || t->steps == NULL ||
@@ -68,10 +68,11 @@ static CUresult describe(const struct tensor *t, struct tensor_map *m)
         return wrong("tensor must be at a multiple of 16 bytes");
     if ((unsigned)t->interleave > CU_TENSOR_MAP_INTERLEAVE_32B)
         return wrong("interleave is not known");
-    if (t->interleave != CU_TENSOR_MAP_INTERLEAVE_NONE)
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
-                            "tensor maps with CU_TENSOR_MAP_INTERLEAVE_%s are not supported",
-                            t->interleave == CU_TENSOR_MAP_INTERLEAVE_16B ? "16B" : "32B");
+    if (t->interleave != CU_TENSOR_MAP_INTERLEAVE_NONE && t->rank < 3)
+        return wrong("dimensions are 3 to 5 where it is interleaved");
+    const unsigned unit = t->interleave == CU_TENSOR_MAP_INTERLEAVE_32B ? 32 : 16;
+    if (t->address % unit != 0)
+        return wrong("tensor must be at a multiple of 32 bytes where slices have as many");
     if ((unsigned)t->swizzle > CU_TENSOR_MAP_SWIZZLE_128B)
         return wrong("swizzle is not one that this device has");
     if ((unsigned)t->promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B)
@@ -81,6 +82,7 @@ static CUresult describe(const struct tensor *t, struct tensor_map *m)
         return wrong("fill is NaN for floating-point numbers only");
     m->rank_1 = (uint8_t)(t->rank - 1);
     m->swizzle = (uint8_t)t->swizzle;
+    m->interleave = (uint8_t)t->interleave;
     m->fills_nan = t->fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
     for (uint32_t d = 0; d < t->rank; d++) {
         if (t->sizes[d] == 0 || t->sizes[d] > (uint64_t)1 << 32)
@@ -88,12 +90,11 @@ static CUresult describe(const struct tensor *t, struct tensor_map *m)
         if (t->steps[d] == 0 || t->steps[d] > MAX_STEP)
             return wrong("steps (elementStrides) are 1 to 8");
         m->size_1[d] = (uint32_t)(t->sizes[d] - 1);
-        /* without interleaving all elements of the first dimension are taken */
-        m->step[d] = d == 0 ? 1 : (uint8_t)t->steps[d];
+        m->step[d] = (uint8_t)t->steps[d];
     }
     for (uint32_t d = 1; d < t->rank; d++) {
-        if (t->strides[d - 1] % 16 != 0 || t->strides[d - 1] >= max_stride)
-            return wrong("strides must be multiples of 16 below 2^40");
+        if (t->strides[d - 1] % unit != 0 || t->strides[d - 1] >= max_stride)
+            return wrong("strides must be multiples of 16, or of a slice's 32 bytes, below 2^40");
         m->stride[d - 1] = t->strides[d - 1];
     }
     return CUDA_SUCCESS;
@@ -130,6 +131,11 @@ WEIR_API CUresult cuTensorMapEncodeTiled(
             return wrong("boxes are 1 to 256 elements long");
         m.box[d] = (uint16_t)boxDim[d];
     }
+    if (m.interleave != TENSOR_INTERLEAVE_NONE &&
+        m.box[tensorRank - 2] * tensor_element_bytes(m.type) > tensor_slice_bytes(m.interleave))
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "interleaved tensor maps whose box has more channels than a slice are "
+                            "not supported");
     r = check_row(&m, boxDim[0]);
     if (r == CUDA_SUCCESS)
         memcpy(tensorMap, &m, sizeof m);
@@ -150,6 +156,9 @@ WEIR_API CUresult cuTensorMapEncodeIm2col(
     CUresult r = describe(&t, &m);
     if (r != CUDA_SUCCESS)
         return r;
+    if (interleave != CU_TENSOR_MAP_INTERLEAVE_NONE)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "interleaved tensor maps in im2col mode are not supported");
     if (tensorRank < 3 || pixelBoxLowerCorner == NULL || pixelBoxUpperCorner == NULL)
         return wrong("dimensions are 3 to 5 in im2col mode, with corners of a bounding box");
     if (channelsPerPixel == 0 || channelsPerPixel > MAX_BOX || pixelsPerColumn == 0 ||
