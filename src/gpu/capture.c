@@ -65,6 +65,7 @@ static void capture_begins(CUstream h)
     struct stream *s = followed() ? stream_find(h) : NULL;
     if (s != NULL && stream_has_pending_frees(s))
         stream_leave_mark(s);
+    pthread_rwlock_wrlock(&capturing);
     atomic_fetch_add(&closer, 1);
 }
 
@@ -72,6 +73,7 @@ static CUresult capture_began(CUresult r)
 {
     if (r != CUDA_SUCCESS)
         atomic_fetch_sub(&closer, 1);
+    pthread_rwlock_unlock(&capturing);
     return r;
 }
 

@@ -5,7 +5,8 @@
  * something into a stream or waits for one: what was freed in that stream with a smaller timestamp
  * comes before it, since the work that used the memory was enqueued before the free.
  *
- * Locks, outermost first: those of src/pool, a stream's list of marks, everything else. */
+ * Locks, outermost first: those of src/pool, a stream's list of marks, that of captures, everything
+ * else. */
 #ifndef WEIR_GPU_INTERNAL_H
 #define WEIR_GPU_INTERNAL_H
 
@@ -32,6 +33,8 @@ static inline bool followed(void)
 
 /* Captures that run, and whether a device has failed: then calls look more closely. */
 extern WEIR_OWN _Atomic uint32_t closer;
+/* Taken for writing where a capture begins, for reading where streams are looked at. */
+extern WEIR_OWN pthread_rwlock_t capturing;
 void device_failed(CUresult r); /* looks whether that code says so */
 void device_works_again(void);
 

@@ -11,6 +11,7 @@
 #include "gpu/internal.h"
 
 _Atomic uint32_t closer;
+pthread_rwlock_t capturing = PTHREAD_RWLOCK_INITIALIZER;
 static _Atomic bool failed;
 
 /* Codes that a device gives for every call once one of its kernels has failed. */
@@ -28,7 +29,8 @@ void device_failed(CUresult r)
 
 /* ---- driver calls in the right surroundings ---- */
 
-/* The stream's context is current, and looking at streams breaks no capture of the thread. */
+/* The stream's context is current, looking at streams breaks no capture of the thread, and none
+ * begins. */
 struct visit {
     CUcontext before;
     CUstreamCaptureMode mode;
@@ -38,6 +40,7 @@ struct visit {
 static struct visit visit_begin(const struct context *c)
 {
     struct visit v = {.mode = CU_STREAM_CAPTURE_MODE_RELAXED};
+    pthread_rwlock_rdlock(&capturing);
     driver.cuCtxGetCurrent(&v.before);
     v.changed = v.before != c->handle;
     if (v.changed)
@@ -53,6 +56,7 @@ static void visit_end(struct visit *v)
         driver.cuThreadExchangeStreamCaptureMode(&v->mode);
     if (v->changed)
         driver.cuCtxSetCurrent(v->before);
+    pthread_rwlock_unlock(&capturing);
 }
 
 bool stream_is_captured(const struct stream *s)
@@ -134,10 +138,12 @@ static struct mark *leave_mark(struct stream *s)
     return m;
 }
 
-/* Whether this thread may use the handle. */
+/* Whether this thread may use the handle. While captures run nobody's streams are touched: each may
+ * become part of one at any time, and be spoilt. */
 static bool can_touch(const struct stream *s)
 {
-    return !s->own && !s->foreign && !atomic_load(&s->ended) && !stream_is_captured(s);
+    return !s->own && !s->foreign && !atomic_load(&s->ended) && atomic_load(&closer) == 0 &&
+           !stream_is_captured(s);
 }
 
 static uint64_t latest_mark(const struct stream *s)
@@ -157,7 +163,8 @@ static bool is_idle(const struct stream *s)
  * for which the next command of the blocking one would wait. */
 static bool legacy_is_idle(const struct stream *s)
 {
-    return !s->blocking || driver.cuStreamQuery(NULL) == CUDA_SUCCESS;
+    return !s->blocking || (atomic_load(&closer) == 0 && !stream_is_captured(s->context->legacy) &&
+                            driver.cuStreamQuery(NULL) == CUDA_SUCCESS);
 }
 
 static bool found_idle(struct stream *s, uint64_t at)
@@ -175,7 +182,7 @@ bool stream_has_pending_frees(const struct stream *s)
 
 void stream_found_idle(struct stream *s, uint64_t at)
 {
-    if (s->legacy || (s->blocking && (!stream_has_pending_frees(s) || atomic_load(&closer) > 0)))
+    if (s->legacy || (s->blocking && !stream_has_pending_frees(s)))
         return;
     struct visit v = visit_begin(s->context);
     found_idle(s, at);
@@ -187,7 +194,7 @@ void stream_settle(struct stream *s)
     if (!s->blocking || s->legacy || s->own || !stream_has_pending_frees(s))
         return;
     struct visit v = visit_begin(s->context);
-    bool idle = atomic_load(&closer) == 0 && legacy_is_idle(s);
+    bool idle = legacy_is_idle(s);
     visit_end(&v);
     if (!idle)
         stream_leave_mark(s);

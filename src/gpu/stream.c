@@ -158,13 +158,13 @@ struct context *context_current(void)
 
 /* ---- streams ---- */
 
-/* What the driver says of a handle that the runtime has not made, or not used yet. The lock is
- * held. */
+/* What the driver says of a handle that the runtime has not made. The lock is held. While the
+ * stream is captured the questions would spoil the capture. */
 static bool describe(struct stream *s, CUstream h)
 {
     CUcontext of = NULL;
     unsigned flags = 0;
-    if (driver.cuStreamGetCtx(h, &of) != CUDA_SUCCESS || of == NULL ||
+    if (stream_is_captured(s) || driver.cuStreamGetCtx(h, &of) != CUDA_SUCCESS || of == NULL ||
         driver.cuStreamGetFlags(h, &flags) != CUDA_SUCCESS)
         return false;
     struct context *c = context_find(of);
@@ -285,8 +285,11 @@ CUresult gpu_cuStreamCreateWithPriority(CUstream *out, unsigned flags, int prior
     struct stream *old = (struct stream *)table_remove(&all.streams, *out);
     if (old != NULL) /* the driver ended it, who told nobody */
         stream_end(old);
+    struct context *c = context_current();
     pthread_mutex_lock(&all.lock);
-    stream_init((struct stream *)table_add(&all.streams, *out), NULL, *out);
+    struct stream *s = (struct stream *)table_add(&all.streams, *out);
+    stream_init(s, c, *out);
+    s->blocking = (flags & CU_STREAM_NON_BLOCKING) == 0;
     pthread_mutex_unlock(&all.lock);
     return r;
 }
