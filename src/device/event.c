@@ -286,8 +286,12 @@ enum device_error device_event_query(struct device_event *e)
     struct recording r;
     if (status != DEVICE_OK)
         return status;
-    if (recorded_elsewhere(e, &r))
-        return shared_event_done(e->shared, r) || reap_seldom(e, r) ? DEVICE_OK : DEVICE_NOT_READY;
+    if (recorded_elsewhere(e, &r)) {
+        bool done = shared_event_done(e->shared, r) || reap_seldom(e, r);
+        if (observed() && done)
+            observed_foreign(e->number, 0);
+        return done ? DEVICE_OK : DEVICE_NOT_READY;
+    }
     pthread_mutex_lock(&e->lock);
     bool complete = e->stream == NULL || stream_completed(e->stream) >= e->count;
     if (observed() && complete && e->stream != NULL)
@@ -313,7 +317,10 @@ enum device_error device_event_sync(struct device_event *e)
     uint64_t count;
     struct recording r;
     if (recorded_elsewhere(e, &r)) {
+        uint64_t since = observed() ? clock_ns() : 0;
         shared_event_wait(e->shared, r);
+        if (observed())
+            observed_foreign(e->number, since);
         return device_context_status(e->ctx);
     }
     struct vector_clock *after;

@@ -352,6 +352,8 @@ void observed_part_end(const struct observed_part *p);
 void observed_graph(uint64_t graph, const struct device_graph_spec *spec);
 void observed_graph_change(uint64_t graph, const struct device_node *node);
 /* The host comes after a count of a stream. */
+/* The host has seen the event, which another process has recorded. */
+void observed_foreign(uint64_t event, uint64_t begun);
 void observed_host(enum observe_host_wait how, const struct device_stream *s, uint64_t count,
                    uint64_t event, uint64_t begun);
 /* The same of several. */

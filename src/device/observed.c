@@ -132,6 +132,7 @@ static void describe(struct observe_work *w, const struct command *c)
         break;
     case COMMAND_SIGNAL:
         describe_event(w, OBSERVE_RECORD, device_event_observed_id(c->await.event));
+        w->event.shared = true;
         break;
     case COMMAND_AWAIT:
         describe_event(w, OBSERVE_FOREIGN, device_event_observed_id(c->await.event));
@@ -586,6 +587,12 @@ void observed_host(enum observe_host_wait how, const struct device_stream *s, ui
                                             .stream = event == 0 ? work.stream : 0,
                                             .event = event,
                                             .begun = begun});
+}
+
+void observed_foreign(uint64_t event, uint64_t begun)
+{
+    observe_host_saw(
+        &(struct observe_seen){.how = OBSERVE_FOREIGN_EVENT, .event = event, .begun = begun});
 }
 
 void observed_host_begin(struct observed_host *h, struct device_stream *const *streams,

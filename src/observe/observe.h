@@ -124,6 +124,7 @@ struct observe_work {
         struct {
             uint64_t number;      /* of records and waits: 1, 2, 3 …; 0: a wait for no event */
             struct observe_id as; /* of a record that is a node: its name in `after` of waits */
+            bool shared;          /* of a record: other processes may wait for it */
         } event;
         struct {
             void *address;
@@ -276,7 +277,8 @@ enum observe_host_wait {
     OBSERVE_CONTEXT,      /* cudaDeviceSynchronize, and what includes one, as cudaFree */
     OBSERVE_TRANSFER,     /* a copy or a set that waits for its end */
     OBSERVE_STREAM_QUERY, /* one that succeeded */
-    OBSERVE_EVENT_QUERY
+    OBSERVE_EVENT_QUERY,
+    OBSERVE_FOREIGN_EVENT /* it was recorded by another process: what it comes after is not known */
 };
 
 /* From now on the calling host thread comes after this work, which is complete. */

@@ -211,6 +211,8 @@ void races_host_function_begins(struct moment *m)
     moment_unref(function);
     function = m;
     function_thread = pthread_self();
+    if (m != NULL)
+        born_function_begins(m);
     close_what_must();
 }
 
@@ -220,6 +222,7 @@ void races_host_function_ends(void)
         return;
     moment_unref(function);
     function = NULL;
+    born_function_ends();
     close_what_must();
 }
 

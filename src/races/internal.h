@@ -85,6 +85,8 @@ bool order_ended(const struct observe_id *id);
 uint32_t order_pending(void); /* works that have not ended */
 struct moment *order_point(enum moment_kind kind, uint64_t stream, bool ordered);
 struct moment *order_host(const void *pc);
+/* What the host does from now on comes after the moment. */
+void order_host_follows(const struct moment *m);
 void order_host_saw(const struct observe_seen *s);
 void order_graph_node(const struct observe_node *n);
 void order_graph_ended(uint64_t graph);
@@ -127,6 +129,14 @@ void races_host_work_ended(void);
 /* A host function begins and ends, on this thread. */
 void races_host_function_begins(struct moment *m);
 void races_host_function_ends(void);
+
+/* ---- threads that host functions start (born.c) ---- */
+
+void born_function_begins(struct moment *m);
+void born_function_ends(void);
+/* The calling thread does something: if a host function has started it, the host comes after that
+ * one. */
+void races_host_thread(void);
 
 /* ---- reports (report.c) ---- */
 

@@ -395,9 +395,50 @@ static struct moment *moment_of_work(const struct observe_work *w)
  */
 static bool is_unlisted(const struct stream *s) { return s->id >> 63 != 0; }
 
+/* Records that other processes may wait for and tell this one of, by a pipe, say: what is seen of
+ * them by the host here is not known, so it is when they are complete. */
+static struct {
+    struct observe_id *items;
+    size_t count, cap;
+} shared_records;
+
+static void shared_record_ended(const struct observe_id *id)
+{
+    for (size_t i = 0; i < shared_records.count; i++)
+        if (same_id(&shared_records.items[i], id)) {
+            host_clock = join_position(host_clock, stream_of(id->stream), position_of(id->count));
+            shared_records.items[i] = shared_records.items[--shared_records.count];
+            return;
+        }
+}
+
+/* The host has seen what another process's event comes after: maybe all that has ended here. */
+static void host_saw_foreign(void)
+{
+    for (size_t i = 0; i < streams.count; i++) {
+        const struct stream *s = streams.items[i];
+        uint64_t ended = s->last;
+        for (size_t k = 0; k < pending.count; k++)
+            if (pending.items[k]->id.stream == s->id && pending.items[k]->id.count <= ended)
+                ended = pending.items[k]->id.count - 1;
+        if (ended > 0)
+            host_clock =
+                join_position(host_clock, s, ended == s->last ? present_of(s) : position_of(ended));
+    }
+}
+
+void order_host_follows(const struct moment *m)
+{
+    host_clock = vclock_join(host_clock, m->after);
+    host_clock = vclock_raise(host_clock, m->id.stream, m->position);
+}
+
 struct moment *order_enqueued(const struct observe_work *w)
 {
+    races_host_thread();
     struct stream *s = stream_of(w->id.stream);
+    if (w->kind == OBSERVE_RECORD && w->event.shared)
+        vec_push(&shared_records, w->id);
     stream_advance(s);
     for (uint32_t i = 0; i < w->after_count; i++)
         s->v = join_position(s->v, stream_of(w->after[i].stream), position_of(w->after[i].count));
@@ -484,6 +525,7 @@ bool order_ended(const struct observe_id *id)
             }
         return false;
     }
+    shared_record_ended(id);
     for (size_t i = pending.count; i > 0; i--)
         if (same_id(&pending.items[i - 1]->id, id)) {
             struct moment *m = pending.items[i - 1];
@@ -500,6 +542,7 @@ uint32_t order_pending(void) { return (uint32_t)(pending.count + children.count)
 
 struct moment *order_point(enum moment_kind kind, uint64_t stream, bool ordered)
 {
+    races_host_thread();
     struct moment *m = moment_new(kind);
     finding_site_here(&m->site);
     if (!ordered) {
@@ -518,6 +561,7 @@ struct moment *order_point(enum moment_kind kind, uint64_t stream, bool ordered)
 
 struct moment *order_host(const void *pc)
 {
+    races_host_thread();
     struct moment *m = moment_new(MOMENT_HOST);
     m->pc = pc;
     m->after = vclock_ref(host_clock);
@@ -536,6 +580,8 @@ static void saw_context(uint64_t context)
 
 void order_host_saw(const struct observe_seen *seen)
 {
+    if (seen->how == OBSERVE_FOREIGN_EVENT)
+        host_saw_foreign();
     bool all = seen->how == OBSERVE_STREAM || seen->how == OBSERVE_CONTEXT ||
                seen->how == OBSERVE_STREAM_QUERY;
     for (uint32_t i = 0; i < seen->work_count; i++) {

@@ -555,11 +555,12 @@ static void put_wait(const struct record *r)
     static const char *const names[] = {[OBSERVE_STREAM] = "wait for stream",
                                         [OBSERVE_EVENT] = "wait for event",
                                         [OBSERVE_CONTEXT] = "wait for device",
-                                        [OBSERVE_TRANSFER] = "wait for transfer"};
+                                        [OBSERVE_TRANSFER] = "wait for transfer",
+                                        [OBSERVE_FOREIGN_EVENT] = "wait for event"};
     struct event e = {.used = 0};
     struct track t = track_of_thread(r->thread);
     begin_slice(&e);
-    add(&e, "%s", r->kind < WEIR_COUNT(names) ? names[r->kind] : "wait");
+    add(&e, "%s", r->kind < WEIR_COUNT(names) && names[r->kind] != NULL ? names[r->kind] : "wait");
     if (r->event.number != 0)
         add(&e, " %llu", (unsigned long long)r->event.number);
     end_name(&e, "wait", r, t);

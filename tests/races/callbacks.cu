@@ -1,6 +1,8 @@
 /* Host functions and callbacks: work of their stream, in its order alone. */
 #include "races.h"
 
+#include <pthread.h>
+
 static void CUDART_CB writes(void *p)
 {
     *(int *)p = 5; // @w host write
@@ -69,6 +71,28 @@ CASE(function_is_no_synchronization)
     if (repaired)
         DO(cudaStreamSynchronize(a));
     sink = h[2]; // @2 host read
+}
+
+/* A thread that a host function starts comes after it. */
+static void *thread_reads(void *p)
+{
+    sink = ((int *)p)[3]; // @20 host read
+    return nullptr;
+}
+static void CUDART_CB starts(void *p)
+{
+    pthread_t thread;
+    pthread_create(&thread, nullptr, thread_reads, p);
+    pthread_join(thread, nullptr);
+}
+CASE(thread_of_a_function)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @19 copy write
+    if (repaired)
+        DO(cudaLaunchHostFunc(a, starts, h));
+    else
+        starts(h);
+    DO(cudaStreamSynchronize(a));
 }
 
 CASE(functions_of_two_streams)
