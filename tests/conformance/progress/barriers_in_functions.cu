@@ -391,22 +391,23 @@ struct waits_by_instruction : object_step {
 
 __device__ object_step *object_steps[2];
 
-// Every second thread waits in the one way, the others in the other.
+// Every second thread waits in the one way, the others in the other, each half at objects of its own: nothing
+// else keeps one from running ahead of the other.
 __global__ void barrier_objects(int *out)
 {
     __shared__ int s[MOST];
-    __shared__ block_barrier b;
-    __shared__ unsigned long long memory;
-    unsigned object = (unsigned)__cvta_generic_to_shared(&memory);
-    if (threadIdx.x == 0) {
-        init(&b, blockDim.x / 2);
+    __shared__ block_barrier b[2];
+    __shared__ unsigned long long memory[2];
+    unsigned half = threadIdx.x % 2, object = (unsigned)__cvta_generic_to_shared(&memory[half]);
+    if (threadIdx.x < 2) {
+        init(&b[half], blockDim.x / 2);
         asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(object), "r"(blockDim.x / 2)
                      : "memory");
     }
     __syncthreads();
     int value = threadIdx.x;
     for (int n = 0; n < 4; n++)
-        value = object_steps[(n + blockIdx.x + threadIdx.x) % 2]->run(&b, object, s, value);
+        value = object_steps[(n + blockIdx.x + threadIdx.x) % 2]->run(&b[half], object, s, value);
     out[blockIdx.x * blockDim.x + threadIdx.x] = value;
 }
 
