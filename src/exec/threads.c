@@ -184,13 +184,15 @@ void weir_rt_thread_order(struct jit_block *j, uint32_t op, uint32_t mask, uint3
 
 void threads_arrive(struct grid_block *b, uint32_t id, uint32_t warp, uint32_t mask)
 {
-    hazard_barrier_arrive(threads_of(b), id, warp, mask);
+    if (id < JIT_GROUP_BARRIERS) /* those of groups of warps are ours, not the program's */
+        hazard_barrier_arrive(threads_of(b), id, warp, mask);
 }
 
 void threads_go_on(struct grid_block *b, uint32_t id, const uint32_t waiting[JIT_MAX_WARPS],
                    bool all)
 {
-    hazard_barrier_open(threads_of(b), id, waiting, all);
+    if (id < JIT_GROUP_BARRIERS)
+        hazard_barrier_open(threads_of(b), id, waiting, all);
 }
 
 void threads_object(struct grid_block *b, uint64_t address, uint32_t lane, enum threads_object what)
