@@ -76,14 +76,27 @@ static bool in_shared(const struct jit_block *j, uint64_t at, uint64_t *offset)
     return *offset < j->total_shared;
 }
 
+/* The block of the cluster in whose shared memory the address is; NULL: none's. */
+static struct grid_block *owner_of(struct jit_block *j, uint64_t at, uint64_t *offset)
+{
+    struct grid_block *b = j->grid;
+    if (in_shared(j, at, offset))
+        return b;
+    for (uint32_t r = 0; b->leader != NULL && r < b->leader->nmembers; r++)
+        if (in_shared(&b->leader->members[r]->jit, at, offset))
+            return b->leader->members[r];
+    return NULL;
+}
+
 static uint8_t bits_at(struct jit_block *j, uint64_t at, uint32_t bytes)
 {
     uint64_t offset;
     uint8_t missing = 0;
-    if (!in_shared(j, at, &offset))
+    struct grid_block *b = owner_of(j, at, &offset);
+    if (b == NULL)
         return defined_bits(at, bytes);
-    const uint8_t *bits = shared_bits(j->grid);
-    for (uint32_t k = 0; k < bytes && offset + k < j->total_shared; k++)
+    const uint8_t *bits = shared_bits(b);
+    for (uint32_t k = 0; k < bytes && offset + k < b->jit.total_shared; k++)
         missing |= (uint8_t)(bits[offset + k] << k);
     return missing;
 }
@@ -91,12 +104,13 @@ static uint8_t bits_at(struct jit_block *j, uint64_t at, uint32_t bytes)
 static void set_bits(struct jit_block *j, uint64_t at, uint32_t bytes, uint8_t missing)
 {
     uint64_t offset;
-    if (!in_shared(j, at, &offset)) {
+    struct grid_block *b = owner_of(j, at, &offset);
+    if (b == NULL) {
         defined_set_bits(at, bytes, missing);
         return;
     }
-    uint8_t *bits = shared_bits(j->grid);
-    for (uint32_t k = 0; k < bytes && offset + k < j->total_shared; k++)
+    uint8_t *bits = shared_bits(b);
+    for (uint32_t k = 0; k < bytes && offset + k < b->jit.total_shared; k++)
         bits[offset + k] = missing >> k & 1;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "exec/bulk.h"
+#include "exec/cdp.h"
 #include "exec/check.h"
 #include "exec/threads.h"
 
@@ -260,12 +261,13 @@ void bulk_reduce(uint32_t op, uint32_t type, uint64_t to, uint64_t from, uint64_
     }
 }
 
-static void move(uint32_t op, uint64_t to, uint64_t from, uint64_t bytes)
+static void move(struct jit_block *j, uint32_t op, uint64_t to, uint64_t from, uint64_t bytes)
 {
     if (op == 0)
         memmove((void *)to, (const void *)from, bytes);
     else
         bulk_reduce((op & 0xff) - 1, op >> 8, to, from, bytes);
+    grid_wrote(j, (const void *)to, bytes);
 }
 
 void weir_rt_bulk(struct jit_block *j, uint32_t op, uint32_t mask, const uint64_t to[JIT_WARP],
@@ -281,7 +283,7 @@ void weir_rt_bulk(struct jit_block *j, uint32_t op, uint32_t mask, const uint64_
             threads_copy(j->grid, lane, to[lane], from[lane], bytes[lane],
                          __builtin_return_address(0));
         if (ctas == NULL) {
-            move(op, to[lane], from[lane], bytes[lane]);
+            move(j, op, to[lane], from[lane], bytes[lane]);
             if (barrier != NULL)
                 bulk_complete(j, barrier[lane], bytes[lane], lane);
             continue;
@@ -292,7 +294,7 @@ void weir_rt_bulk(struct jit_block *j, uint32_t op, uint32_t mask, const uint64_
             if (threads_compared(j->grid))
                 threads_copy(j->grid, lane, cluster_map(j, to[lane], rank), from[lane], bytes[lane],
                              __builtin_return_address(0));
-            move(op, cluster_map(j, to[lane], rank), from[lane], bytes[lane]);
+            move(j, op, cluster_map(j, to[lane], rank), from[lane], bytes[lane]);
             bulk_complete(j, cluster_map(j, barrier[lane], rank), bytes[lane], lane);
         }
     }

@@ -8,6 +8,7 @@
  * Maps and addresses are the program's: any access may fault, so nothing is held. */
 #include "abi/tensor_map.h"
 #include "exec/bulk.h"
+#include "exec/cdp.h"
 #include "exec/check.h"
 #include "exec/threads.h"
 
@@ -74,6 +75,8 @@ static void tell_access(const struct copy *c, uint64_t at, uint64_t bytes, bool 
 {
     if (threads_compared(c->j->grid))
         threads_copy_side(c->j->grid, c->lane, at, bytes, writes, c->pc);
+    if (writes)
+        grid_wrote(c->j, (const void *)at, bytes);
 }
 
 static void put_row(struct copy *c)
@@ -365,5 +368,6 @@ void weir_rt_tensor_replace(struct jit_block *j, uint32_t op, uint32_t mask,
         if ((op & 0xff) != JIT_TENSOR_COPY)
             replace(&m, op & 0xff, op >> 8, value[lane]);
         memcpy((void *)at, &m, sizeof m);
+        grid_wrote(j, (const void *)at, sizeof m);
     }
 }

@@ -51,6 +51,20 @@ __global__ void shared_wrong(int *out)
     out[threadIdx.x] = s[threadIdx.x] + 1; // of shared_unwritten
 }
 
+__global__ void bulk_out(int *p)
+{
+    __shared__ alignas(16) int s[N];
+    s[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        asm volatile("fence.proxy.async.shared::cta;\n"
+                     "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n"
+                     "cp.async.bulk.commit_group;\n"
+                     "cp.async.bulk.wait_group 0;" ::"l"(p),
+                     "r"((unsigned)__cvta_generic_to_shared(s)), "r"((unsigned)sizeof s)
+                     : "memory");
+}
+
 __global__ void count(int *p) { atomicAdd(p, 1); }
 
 static int *ints(int n)
@@ -73,6 +87,9 @@ CASE(written)
     copy<<<1, N / 4>>>((int4 *)a, (int4 *)c);
     add<<<1, N>>>(c, b);
     shared_right<<<2, N>>>(b);
+    int *d = ints(N);
+    bulk_out<<<1, N>>>(d);
+    add<<<1, N>>>(d, b);
     DO(cudaMemset(a, 0, sizeof *a));
     count<<<4, 32>>>(a);
     DO(cudaMemcpy(h, b, sizeof h, cudaMemcpyDeviceToHost));
