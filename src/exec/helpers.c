@@ -176,10 +176,12 @@ static void weir_rt_cudaGraphSetConditional(struct jit_block *j, uint32_t mask,
 
 static void weir_rt_fault(struct jit_block *j, uint32_t kind, uint32_t mask, uint64_t address)
 {
+    /* Of the call itself: it may be the last instruction there is. */
+    uint64_t pc = (uint64_t)__builtin_return_address(0) - 1;
     fault_leave(block_of(j)->worker, &(struct trouble){.kind = kind_of(kind),
                                                        .has_address = kind == JIT_FAULT_MISALIGNED,
                                                        .address = address,
-                                                       .pc = (uint64_t)__builtin_return_address(0),
+                                                       .pc = pc,
                                                        .mask = mask});
 }
 

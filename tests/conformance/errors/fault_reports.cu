@@ -120,6 +120,7 @@ static void misaligned_report(long long distance, int thread)
     CHECK(f.place != WEIR_PLACE_NULL);
     if (distance >= 0)
         CHECK_EQ_INT(f.distance, distance);
+    CHECK(f.frames[0].line > 0);
     CHECK_EQ_INT(f.frames[0].thread_known, thread >= 0);
     if (thread >= 0)
         CHECK_EQ_INT(f.frames[0].thread[0], thread);
