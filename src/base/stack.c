@@ -12,11 +12,16 @@
 /* Sanitizers know one stack a thread unless they are told of each switch. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define ONE_STACK 1
+#define SANITIZED 1
 #endif
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ONE_STACK 1
+#define SANITIZED 1
+#endif
+#ifdef SANITIZED
+static const bool one_stack = true;
+#else
+static const bool one_stack = false;
 #endif
 
 enum {
@@ -157,14 +162,7 @@ static void call_there(const struct stack_memory *s, void (*call)(void *arg), vo
     thread_stack.other = 0;
 }
 
-static bool stays_here(void)
-{
-#ifdef ONE_STACK
-    return true;
-#else
-    return thread_stack.other != 0 || enough();
-#endif
-}
+static bool stays_here(void) { return one_stack || thread_stack.other != 0 || enough(); }
 
 void stack_call(void (*call)(void *arg), void *arg)
 {
