@@ -419,6 +419,27 @@ static bool find_past(struct map *m, uint64_t address, struct mem_place *out)
     return true;
 }
 
+/* The live allocation that is nearest, as far as overruns go. */
+static bool find_near(struct map *m, uint64_t address, struct mem_place *out)
+{
+    const uint64_t far = (uint64_t)1 << (20 - GRANULE_SHIFT);
+    uint64_t here = (address - m->base) >> GRANULE_SHIFT;
+    for (uint64_t n = 1; n <= far; n++) {
+        uint64_t back = address - (n << GRANULE_SHIFT), on = address + (n << GRANULE_SHIFT);
+        if (n <= here && (find_for_memory((void *)back, &out->info) || find_past(m, back, out))) {
+            out->relation = MEM_PAST;
+            out->distance = address - (out->info.base + out->info.size);
+            return true;
+        }
+        if (here + n < m->granules && find_for_memory((void *)on, &out->info)) {
+            out->relation = MEM_BEFORE;
+            out->distance = out->info.base - address;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool place(const void *address, struct mem_place *out)
 {
     struct map *m = map_at((uint64_t)address);
@@ -435,7 +456,7 @@ static bool place(const void *address, struct mem_place *out)
         if (p->map == m)
             found = find_freed(p, (uint64_t)address, out);
     pthread_mutex_unlock(&all.lock);
-    return found;
+    return found || find_near(m, (uint64_t)address, out);
 }
 
 /* The chunk's pool may be gone by the time that it is looked at: pools end with the list's lock. */

@@ -74,6 +74,14 @@ CASE(overrun)
     cudaDeviceSynchronize();
 }
 
+CASE(overrun_into_what_is_free)
+{
+    char *p;
+    DO(cudaMallocAsync((void **)&p, 1000, 0)); // EXPECT write of 1 byte: .* is 4,000 bytes past the 1,000-byte allocation .* made by cudaMallocAsync at \S*LINE
+    fill<<<1, 32>>>(p + 5000, 1);
+    cudaDeviceSynchronize();
+}
+
 CASE(overrun_of_whole_granules)
 {
     char *p, *q;
