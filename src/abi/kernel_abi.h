@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-enum { JIT_ABI_VERSION = 12, JIT_WARP = 32 };
+enum { JIT_ABI_VERSION = 13, JIT_WARP = 32 };
 
 struct jit_block {
     const uint8_t *params; /* kernel parameters at their PTX offsets */
@@ -250,29 +250,44 @@ enum jit_cluster_map {
     JIT_MAP_INSIDE,  /* 1: the generic address is in the cluster's shared memory */
 };
 
+/* How the helpers below are told where the lanes of an access are. 0: the address of each lane.
+ * Else of each segment of 1 << (shape & JIT_SHAPE_SEG) lanes the address of the first one, one
+ * after the other: with JIT_SHAPE_NEXT each lane accesses the bytes after those of the lane before,
+ * otherwise all of them the same ones. There are as many such accesses as the shape counts, each
+ * `step` bytes after the one before. Segments without lanes in the mask may have any address. */
+#define JIT_SHAPE_SEG          7u
+#define JIT_SHAPE_NEXT         8u
+#define JIT_SHAPE_COUNT_SHIFT  4 /* of the number less one */
+#define JIT_SHAPE_COUNT_MAX    64
+#define JIT_SHAPE_STEP_SHIFT   10
+#define JIT_SHAPE_STEP_MAX     ((1u << 22) - 1)
+#define JIT_SHAPE_COUNT(shape) (1 + ((shape) >> JIT_SHAPE_COUNT_SHIFT & (JIT_SHAPE_COUNT_MAX - 1u)))
+#define JIT_SHAPE_STEP(shape)  ((shape) >> JIT_SHAPE_STEP_SHIFT)
+
 /* Checked mode: lanes of `mask` are about to access memory at global or generic addresses; what:
  * bytes of each lane's access, plus JIT_CHECK_WRITES.
- * void weir_rt_check(struct jit_block *block, uint32_t mask, const uint64_t address[32],
- *                    uint32_t what);
+ * void weir_rt_check(struct jit_block *block, uint32_t mask, const uint64_t *address,
+ *                    uint32_t what, uint32_t shape);
  * Likewise at addresses outside of the block's shared memory, by instructions for shared memory:
  * void weir_rt_check_shared(struct jit_block *block, uint32_t mask, const uint64_t address[32],
  *                           uint32_t what); */
 #define JIT_CHECK_WRITES 0x80000000u
 #define JIT_CHECK_WARP   0x40000000u /* the warp's access: addresses are lines of it, not lanes' */
 #define JIT_CHECK_ATOMIC                                                                           \
-    0x10000000u                      /* an atomic, volatile or relaxed access, or a stronger one   \
-                                      */
-#define JIT_CHECK_BYTES  0x0fffffffu /* of each lane */
-#define JIT_CHECK_OTHERS 0x20000000u /* asks only whether it is another device's memory */
+    0x10000000u                       /* an atomic, volatile or relaxed access, or a stronger one  \
+                                       */
+#define JIT_CHECK_BYTES   0x07ffffffu /* of each lane */
+#define JIT_CHECK_GENERIC 0x08000000u /* addresses may be of any space */
+#define JIT_CHECK_OTHERS  0x20000000u /* asks only whether it is another device's memory */
 
 /* Code whose accesses are recorded: the same arguments, for accesses that are to be remembered.
- * void weir_rt_touch(struct jit_block *block, uint32_t mask, const uint64_t address[32],
- *                    uint32_t what); */
+ * void weir_rt_touch(struct jit_block *block, uint32_t mask, const uint64_t *address,
+ *                    uint32_t what, uint32_t shape); */
 
 /* Code whose threads' accesses are compared with each other's: lanes of `mask` are about to access
  * memory, as `how` says; values: what they write, or NULL.
- * void weir_rt_thread_access(struct jit_block *block, uint32_t mask, const uint64_t address[32],
- *                            uint32_t how, const uint64_t *values);
+ * void weir_rt_thread_access(struct jit_block *block, uint32_t mask, const uint64_t *address,
+ *                            uint32_t how, const uint64_t *values, uint32_t shape);
  * ... and do what may order them:
  * void weir_rt_thread_order(struct jit_block *block, uint32_t op, uint32_t mask, uint32_t arg,
  *                           const uint64_t rows[32]); */
@@ -299,6 +314,15 @@ enum jit_thread_order {
     JIT_ORDER_AWAIT,    /* all but the latest `arg` groups are over; UINT32_MAX: all copies are */
     JIT_ORDER_COPIES_ARRIVE, /* rows: barrier objects that hear of the end of all copies so far */
 };
+
+/* Code that follows which bytes were written: lanes of `mask` are about to read or write elements,
+ * bytes: of all elements of a lane, and from JIT_DEFINED_ELEMENT_SHIFT on of one of them. Rows: a
+ * bit for each byte of a lane's element that was never written; NULL: what is read decides
+ * something; all of what is written is known. void weir_rt_defined_read(struct jit_block *block,
+ * uint32_t mask, const uint64_t *address, uint32_t bytes, uint8_t row[32], uint32_t shape); void
+ * weir_rt_defined_write(struct jit_block *block, uint32_t mask, const uint64_t *address, uint32_t
+ * bytes, const uint8_t row[32], uint32_t shape); */
+#define JIT_DEFINED_ELEMENT_SHIFT 16
 
 /* Several devices that compiled code distinguishes: numbers that are the same for all blocks of a
  * device. No byte of [a, a + JIT_OTHERS_REACH] is another device's memory if `a` is outside

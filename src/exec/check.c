@@ -2,6 +2,7 @@
 #include "exec/check.h"
 
 #include "exec/internal.h"
+#include "exec/lanes.h"
 #include "memory/memory.h"
 #include "memory/view.h"
 
@@ -137,11 +138,35 @@ static struct mem_span recall(const struct grid_worker *w, uint64_t address)
     return (struct mem_span){0};
 }
 
-void weir_rt_check(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what)
+/* Whether all that neighbours, or lanes at one address, access is in allocations that were looked
+ * at lately. */
+static bool are_known(const struct grid_worker *w, uint32_t mask, const uint64_t *first,
+                      uint32_t bytes, uint32_t shape)
+{
+    struct lane_run runs[LANE_RUNS];
+    int count = lane_runs(shape, mask, first, bytes, runs);
+    for (int n = 0; n < count; n++) {
+        uint64_t low, high;
+        (void)lane_run_range(&runs[n], shape, bytes, &low, &high);
+        struct mem_span span = recall(w, low);
+        if (!within(low, high - low, span.base, span.end - span.base))
+            return false;
+    }
+    return true;
+}
+
+void weir_rt_check(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what,
+                   uint32_t shape)
 {
     struct grid_worker *w = ((struct grid_block *)j->grid)->worker;
-    uint64_t bytes = what & BYTES;
+    uint64_t bytes = what & BYTES, each[JIT_WARP];
     struct mem_span span = {0};
+    if (mask != 0 && shape != 0) {
+        if (are_known(w, mask, address, (uint32_t)bytes, shape))
+            return;
+        lane_addresses(shape, mask, address, (uint32_t)bytes, 0, each);
+        address = each;
+    }
     if (mask != 0)
         span = recall(w, address[__builtin_ctz(mask)]);
     for (uint32_t left = mask; left != 0; left &= left - 1) {

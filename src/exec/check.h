@@ -4,9 +4,10 @@
 
 #include "abi/kernel_abi.h"
 
-/* The lanes of `mask` are about to touch bytes at address[lane]; what: how many, plus
+/* The lanes of `mask` are about to touch bytes at the addresses; what: how many, plus
  * JIT_CHECK_WRITES. Faults for the first lane that must not. */
-void weir_rt_check(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what);
+void weir_rt_check(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what,
+                   uint32_t shape);
 
 /* Likewise of shared memory: of the block, or of one of its cluster. */
 void weir_rt_check_shared(struct jit_block *j, uint32_t mask, const uint64_t *address,

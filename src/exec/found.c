@@ -8,6 +8,7 @@
 
 #include "exec/cdp.h"
 #include "exec/internal.h"
+#include "exec/lanes.h"
 #include "memory/defined.h"
 
 /* Of one run. */
@@ -64,6 +65,7 @@ static uint8_t *shared_bits(struct grid_block *b)
     }
     if (b->unwritten_grid != b->run->gridid || b->unwritten_number != number) {
         memset(b->unwritten, 1, j->total_shared);
+        b->unwritten_left = j->total_shared;
         b->unwritten_grid = b->run->gridid;
         b->unwritten_number = number;
     }
@@ -96,6 +98,8 @@ static uint8_t bits_at(struct jit_block *j, uint64_t at, uint32_t bytes)
     if (b == NULL)
         return defined_bits(at, bytes);
     const uint8_t *bits = shared_bits(b);
+    if (b->unwritten_left == 0)
+        return 0;
     for (uint32_t k = 0; k < bytes && offset + k < b->jit.total_shared; k++)
         missing |= (uint8_t)(bits[offset + k] << k);
     return missing;
@@ -110,8 +114,10 @@ static void set_bits(struct jit_block *j, uint64_t at, uint32_t bytes, uint8_t m
         return;
     }
     uint8_t *bits = shared_bits(b);
-    for (uint32_t k = 0; k < bytes && offset + k < b->jit.total_shared; k++)
+    for (uint32_t k = 0; k < bytes && offset + k < b->jit.total_shared; k++) {
+        b->unwritten_left += (missing >> k & 1u) - (uint64_t)bits[offset + k];
         bits[offset + k] = missing >> k & 1;
+    }
 }
 
 static void tell_unwritten(struct jit_block *j, uint32_t lane, uint64_t at, uint32_t bytes,
@@ -127,11 +133,49 @@ static void tell_unwritten(struct jit_block *j, uint32_t lane, uint64_t at, uint
                                 .shared = shared});
 }
 
-/* Elements of more than 8 bytes are looked at in pieces. */
-void weir_rt_defined_read(struct jit_block *j, uint32_t mask, const uint64_t *address,
-                          uint32_t bytes, uint8_t *out)
+static bool all_written(struct jit_block *j, uint64_t low, uint64_t high)
 {
-    const void *pc = __builtin_return_address(0);
+    uint64_t offset, missing = 0;
+    struct grid_block *b = owner_of(j, low, &offset);
+    if (b == NULL)
+        return defined_all(low, high - low);
+    const uint8_t *bits = shared_bits(b);
+    if (b->unwritten_left == 0)
+        return true;
+    uint64_t left = b->jit.total_shared - offset;
+    uint64_t end = offset + (high - low < left ? high - low : left);
+    for (; offset + 8 <= end; offset += 8) {
+        uint64_t word;
+        memcpy(&word, bits + offset, sizeof word);
+        missing |= word;
+    }
+    for (; offset < end; offset++)
+        missing |= bits[offset];
+    return missing == 0;
+}
+
+static void set_written(struct jit_block *j, uint64_t low, uint64_t high)
+{
+    uint64_t offset, missing = 0;
+    struct grid_block *b = owner_of(j, low, &offset);
+    if (b == NULL) {
+        defined_written(low, high - low);
+        return;
+    }
+    uint8_t *bits = shared_bits(b) + offset;
+    uint64_t left = b->jit.total_shared - offset, bytes = high - low < left ? high - low : left;
+    if (b->unwritten_left == 0)
+        return;
+    for (uint64_t k = 0; k < bytes; k++)
+        missing += bits[k];
+    b->unwritten_left -= missing;
+    memset(bits, 0, bytes);
+}
+
+/* Lane by lane. Elements of more than 8 bytes are looked at in pieces. */
+static void read_lanes(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t bytes,
+                       uint32_t element, uint8_t *out, const void *pc)
+{
     for (uint32_t left = mask; left != 0; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         for (uint32_t done = 0; done < bytes; done += 8) {
@@ -140,14 +184,76 @@ void weir_rt_defined_read(struct jit_block *j, uint32_t mask, const uint64_t *ad
             if (out != NULL && done == 0)
                 out[lane] = missing;
             else if (missing != 0 && out == NULL)
-                tell_unwritten(j, lane, address[lane] + done, bytes, missing, pc);
+                tell_unwritten(j, lane, address[lane] + done, element, missing, pc);
         }
     }
 }
 
-void weir_rt_defined_write(struct jit_block *j, uint32_t mask, const uint64_t *address,
-                           uint32_t bytes, const uint8_t *in)
+/* Ranges of neighbours, or of lanes at one address. */
+static void read_runs(struct jit_block *j, uint32_t mask, const uint64_t *first, uint32_t bytes,
+                      uint32_t element, uint32_t shape, const void *pc)
 {
+    struct lane_run runs[LANE_RUNS];
+    uint64_t step = JIT_SHAPE_STEP(shape), each[JIT_WARP];
+    int count = lane_runs(shape, mask, first, bytes, runs);
+    for (int n = 0; n < count; n++) {
+        uint64_t low, high;
+        (void)lane_run_range(&runs[n], shape, bytes, &low, &high);
+        for (uint32_t k = 0; k < JIT_SHAPE_COUNT(shape); k++) {
+            if (all_written(j, low + k * step, high + k * step))
+                continue;
+            lane_addresses(shape, runs[n].mask, first, bytes, k, each);
+            read_lanes(j, runs[n].mask, each, bytes, element, NULL, pc);
+        }
+    }
+}
+
+void weir_rt_defined_read(struct jit_block *j, uint32_t mask, const uint64_t *address,
+                          uint32_t bytes, uint8_t *out, uint32_t shape)
+{
+    const void *pc = __builtin_return_address(0);
+    uint32_t element = bytes >> JIT_DEFINED_ELEMENT_SHIFT;
+    bytes &= (1u << JIT_DEFINED_ELEMENT_SHIFT) - 1;
+    if (shape != 0) {
+        read_runs(j, mask, address, bytes, element, shape, pc);
+        return;
+    }
+    if (lanes_are_next(mask, address, bytes) &&
+        all_written(j, address[0], address[0] + (uint64_t)JIT_WARP * bytes)) {
+        if (out != NULL)
+            memset(out, 0, JIT_WARP);
+        return;
+    }
+    read_lanes(j, mask, address, bytes, element, out, pc);
+}
+
+static bool none_missing(const uint8_t *in)
+{
+    uint64_t word[JIT_WARP / 8];
+    memcpy(word, in, sizeof word);
+    return (word[0] | word[1] | word[2] | word[3]) == 0;
+}
+
+void weir_rt_defined_write(struct jit_block *j, uint32_t mask, const uint64_t *address,
+                           uint32_t bytes, const uint8_t *in, uint32_t shape)
+{
+    uint64_t each[JIT_WARP];
+    bytes &= (1u << JIT_DEFINED_ELEMENT_SHIFT) - 1;
+    if (shape != 0) {
+        struct lane_run runs[LANE_RUNS];
+        uint64_t low, high;
+        int count = lane_runs(shape, mask, address, bytes, runs);
+        for (int n = 0; n < count; n++)
+            if (lane_run_range(&runs[n], shape, bytes, &low, &high)) {
+                set_written(j, low, high);
+                mask &= ~runs[n].mask;
+            }
+        lane_addresses(shape, mask, address, bytes, 0, each);
+        address = each;
+    } else if (lanes_are_next(mask, address, bytes) && (in == NULL || none_missing(in))) {
+        set_written(j, address[0], address[0] + (uint64_t)JIT_WARP * bytes);
+        return;
+    }
     for (uint32_t left = mask; left != 0; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         for (uint32_t done = 0; done < bytes; done += 8) {

@@ -31,10 +31,10 @@ struct grid_found {
 /* The lanes of `mask` are about to read elements of so many bytes. out: where the bits of bytes
  * that were never written go, one byte a lane; NULL: they decide something, so that is told. */
 void weir_rt_defined_read(struct jit_block *j, uint32_t mask, const uint64_t *address,
-                          uint32_t bytes, uint8_t *out);
+                          uint32_t bytes, uint8_t *out, uint32_t shape);
 /* ... to write; in: such bits of what is written, NULL: all of it is known. */
 void weir_rt_defined_write(struct jit_block *j, uint32_t mask, const uint64_t *address,
-                           uint32_t bytes, const uint8_t *in);
+                           uint32_t bytes, const uint8_t *in, uint32_t shape);
 /* Lanes of `mask` come to a barrier of the block. */
 void weir_rt_sync_barrier(struct jit_block *j, uint32_t mask);
 /* ... to an operation of the warp, of its `live` ones; members: whom each of them names. */

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "exec/lanes.h"
+
 enum { PIECE = 1 << 15 /* bytes of a copy that are told at once */ };
 
 static struct hazard_run *run_of(struct grid_run *run)
@@ -111,11 +113,69 @@ static bool take_share(struct grid_block *b, uint32_t *left, const uint64_t *add
 
 /* ---- what compiled code calls ---- */
 
-void weir_rt_thread_access(struct jit_block *j, uint32_t mask, const uint64_t *address,
-                           uint32_t how, const uint64_t *values)
+/* Whose memory all bytes of a run are in. False: several have some, or it is the grid's barrier. */
+static bool whose(struct grid_block *b, uint64_t low, uint64_t high, struct share *s, bool *is_own)
 {
-    struct grid_block *b = j->grid;
+    s->of = shared_of(b, low);
+    *is_own = s->of == NULL && is_private(b, low);
+    return shared_of(b, high - 1) == s->of && is_private(b, high - 1) == is_private(b, low) &&
+           !is_grid_barrier(b, low) && !is_grid_barrier(b, high - 1);
+}
+
+static void access_lanes(struct grid_block *b, uint32_t mask, const uint64_t *address, uint32_t how,
+                         const uint64_t *values, const void *pc);
+
+/* Neighbours, or lanes at one address. */
+static void access_runs(struct grid_block *b, uint32_t mask, const uint64_t *first, uint32_t how,
+                        const uint64_t *values, uint32_t shape, const void *pc)
+{
+    struct hazard_block *h = threads_of(b);
+    struct lane_run runs[LANE_RUNS];
+    uint32_t bytes = how & JIT_ACCESS_BYTES, pieces = JIT_SHAPE_COUNT(shape);
+    uint64_t step = JIT_SHAPE_STEP(shape), each[JIT_WARP];
+    bool generic = (how & JIT_ACCESS_GENERIC) != 0, next = (shape & JIT_SHAPE_NEXT) != 0;
+    struct hazard_block *of = (how & JIT_ACCESS_SHARED) != 0 ? h : NULL;
+    int count = lane_runs(shape, mask, first, bytes, runs);
+    for (int n = 0; n < count; n++) {
+        struct share s;
+        uint64_t low, high;
+        bool own = false;
+        (void)lane_run_range(&runs[n], shape, bytes, &low, &high);
+        if (!generic) {
+            hazard_access_run(h, of, b->jit.warp, runs[n].mask, runs[n].origin, next, pieces, step,
+                              how, values, pc);
+        } else if (!whose(b, low, high + (pieces - 1) * step, &s, &own)) {
+            for (uint32_t k = 0; k < pieces; k++) {
+                lane_addresses(shape, runs[n].mask, first, bytes, k, each);
+                access_lanes(b, runs[n].mask, each, how, values, pc);
+            }
+        } else if (!own) {
+            hazard_access_run(h, s.of != NULL ? threads_of(s.of) : NULL, b->jit.warp, runs[n].mask,
+                              runs[n].origin, next, pieces, step, how, values, pc);
+        }
+    }
+}
+
+void weir_rt_thread_access(struct jit_block *j, uint32_t mask, const uint64_t *address,
+                           uint32_t how, const uint64_t *values, uint32_t shape)
+{
     const void *pc = __builtin_return_address(0);
+    uint64_t each[JIT_WARP];
+    if (shape != 0 && (how & JIT_ACCESS_STRONG) == 0) {
+        access_runs(j->grid, mask, address, how, values, shape, pc);
+        return;
+    }
+    if (shape != 0) {
+        lane_addresses(shape, mask, address, how & JIT_ACCESS_BYTES, 0, each);
+        address = each;
+    }
+    access_lanes(j->grid, mask, address, how, values, pc);
+}
+
+static void access_lanes(struct grid_block *b, uint32_t mask, const uint64_t *address, uint32_t how,
+                         const uint64_t *values, const void *pc)
+{
+    struct jit_block *j = &b->jit;
     struct hazard_block *h = threads_of(b);
     if (mask == 0)
         return;

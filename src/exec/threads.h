@@ -9,7 +9,7 @@
 
 /* See abi/kernel_abi.h. */
 void weir_rt_thread_access(struct jit_block *j, uint32_t mask, const uint64_t *address,
-                           uint32_t how, const uint64_t *values);
+                           uint32_t how, const uint64_t *values, uint32_t shape);
 void weir_rt_thread_order(struct jit_block *j, uint32_t op, uint32_t mask, uint32_t arg,
                           const uint64_t *rows);
 

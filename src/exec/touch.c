@@ -9,12 +9,13 @@
 #include <stdlib.h>
 
 #include "exec/internal.h"
+#include "exec/lanes.h"
 
 enum {
     PAGE_SHIFT = 12,
     PAGE_WORDS = 1 << (PAGE_SHIFT - 6),
     SITES = 1024, /* instructions that are distinguished; power of two */
-    RECENT = 64   /* pages found without a search; power of two */
+    RECENT = 256  /* pages found without a search; power of two */
 };
 
 struct touch_page {
@@ -152,6 +153,13 @@ static void touch_site(struct touch_set *s, const struct jit_block *j, const voi
     }
 }
 
+static inline enum touch how_of(uint32_t what)
+{
+    return (what & JIT_CHECK_ATOMIC) != 0   ? TOUCH_ATOMIC
+           : (what & JIT_CHECK_WRITES) != 0 ? TOUCH_WRITE
+                                            : TOUCH_READ;
+}
+
 /* Memory of the block itself, which generic addresses may point to. */
 static bool is_own(const struct jit_block *j, uint64_t at)
 {
@@ -167,16 +175,48 @@ static bool is_own(const struct jit_block *j, uint64_t at)
     return false;
 }
 
-void weir_rt_touch(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what)
+/* Neighbours, or lanes at one address. */
+static void touch_runs(struct touch_set *s, const struct jit_block *j, uint32_t mask,
+                       const uint64_t *first, uint32_t what, uint32_t shape, const void *pc)
+{
+    uint32_t bytes = what & JIT_CHECK_BYTES, pieces = JIT_SHAPE_COUNT(shape);
+    struct lane_run runs[LANE_RUNS];
+    uint64_t lowest = UINT64_MAX, highest = 0;
+    int count = lane_runs(shape, mask, first, bytes, runs);
+    for (int n = 0; n < count; n++) {
+        uint64_t low, high, step = JIT_SHAPE_STEP(shape);
+        bool whole = lane_run_range(&runs[n], shape, bytes, &low, &high);
+        if ((what & JIT_CHECK_GENERIC) != 0 && is_own(j, low))
+            continue;
+        lowest = low < lowest ? low : lowest;
+        for (uint32_t k = 0; k < pieces; k++, low += step, high += step) {
+            if (whole) {
+                touch_range(s, how_of(what), low, high);
+                continue;
+            }
+            EACH_LANE(lane, runs[n].mask)
+            touch_range(s, how_of(what), runs[n].origin + k * step + (uint64_t)lane * bytes,
+                        runs[n].origin + k * step + (uint64_t)(lane + 1) * bytes);
+        }
+        highest = high - step > highest ? high - step : highest;
+    }
+    if (highest != 0)
+        touch_site(s, j, pc, how_of(what), lowest, highest);
+}
+
+void weir_rt_touch(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what,
+                   uint32_t shape)
 {
     struct grid_block *b = j->grid;
     uint64_t bytes = what & JIT_CHECK_BYTES;
-    enum touch how = (what & JIT_CHECK_ATOMIC) != 0   ? TOUCH_ATOMIC
-                     : (what & JIT_CHECK_WRITES) != 0 ? TOUCH_WRITE
-                                                      : TOUCH_READ;
+    enum touch how = how_of(what);
     if (mask == 0)
         return;
     struct touch_set *s = set_of(b->run, b->worker);
+    if (shape != 0) {
+        touch_runs(s, j, mask, address, what, shape, __builtin_return_address(0));
+        return;
+    }
     uint64_t low = 0, high = 0, lowest = UINT64_MAX, highest = 0;
     for (uint32_t left = mask; left != 0; left &= left - 1) {
         uint64_t at = address[__builtin_ctz(left)];
@@ -186,7 +226,7 @@ void weir_rt_touch(struct jit_block *j, uint32_t mask, const uint64_t *address, 
         }
         if (low <= at && at + bytes <= high)
             continue;
-        if (is_own(j, at))
+        if ((what & JIT_CHECK_GENERIC) != 0 && is_own(j, at))
             continue;
         if (low < high)
             touch_range(s, how, low, high);

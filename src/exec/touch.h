@@ -16,8 +16,9 @@ struct touch_site {
     uint32_t block[3], warp;
 };
 
-/* The lanes of `mask` are about to touch bytes at address[lane]; what: see JIT_CHECK_WRITES. */
-void weir_rt_touch(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what);
+/* The lanes of `mask` are about to touch bytes at the addresses; what: see JIT_CHECK_WRITES. */
+void weir_rt_touch(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what,
+                   uint32_t shape);
 
 /* A grid whose accesses are told gives bytes of its heap back, ... and gets them. */
 void touch_freed(struct grid_run *run, uint64_t low, uint64_t high);

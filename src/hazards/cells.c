@@ -101,9 +101,24 @@ static bool seen_through(const struct looking *l, const struct stamp kept[KEPT],
     return false;
 }
 
-void cells_access(struct cells *c, const struct looking *l, const struct pattern *p, bool looks)
+static bool is_live(const struct stamp *s, const struct looking *l)
 {
-    uint32_t step = 1u << c->shift;
+    return (s->how & STAMP_USED) != 0 && !stamp_is_over(s, l);
+}
+
+/* Whether a read more would tell nothing: see known_enough (shadow.c). */
+static bool is_quiet(const struct cell *c, const struct looking *l)
+{
+    const struct stamp *a = &c->reads[0], *b = &c->reads[1];
+    if (is_live(&c->write, l) || is_live(&c->strong[0], l) || is_live(&c->strong[1], l) ||
+        !is_live(a, l) || !is_live(b, l))
+        return false;
+    return a->block != b->block || (l->of != NULL && a->warp != b->warp);
+}
+
+uint32_t cells_access(struct cells *c, const struct looking *l, const struct pattern *p, bool looks)
+{
+    uint32_t step = 1u << c->shift, quiet = 0;
     for (uint32_t at = p->low; at < p->high; at += step) {
         struct cell *cell = &c->items[at >> c->shift];
         struct stamp now = p->s;
@@ -126,10 +141,14 @@ void cells_access(struct cells *c, const struct looking *l, const struct pattern
         }
         if ((now.how & STAMP_WRITE) == 0) {
             keep(l, cell->reads, &now);
+            if (c->shift == WORD_SHIFT && (now.how & STAMP_STRONG) == 0 && l->epoch != 0 &&
+                is_quiet(cell, l))
+                quiet |= (uint32_t)1 << (at >> WORD_SHIFT);
         } else if ((now.how & STAMP_STRONG) != 0) {
             keep_strong(l, cell->strong, &now);
         } else {
             *cell = (struct cell){.write = now, .value = value};
         }
     }
+    return quiet;
 }

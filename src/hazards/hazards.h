@@ -78,6 +78,11 @@ void hazard_block_begin(struct hazard_block *b, struct hazard_run *run, uint32_t
 void hazard_access(struct hazard_block *b, struct hazard_block *of, uint32_t warp, uint32_t mask,
                    const uint64_t address[JIT_WARP], uint32_t how, const uint64_t *values,
                    const void *pc);
+/* The same for lanes one after the other (`next`), lane n from origin + n * bytes on, or all at
+ * `origin`; then for the same `step` bytes further on, `count` times in all. */
+void hazard_access_run(struct hazard_block *b, struct hazard_block *of, uint32_t warp,
+                       uint32_t mask, uint64_t origin, bool next, uint32_t count, uint64_t step,
+                       uint32_t how, const uint64_t *values, const void *pc);
 /* A thread gets bytes [low, high) of global memory, whole words, to itself: what was accessed there
  * belongs to others that have given it back. */
 void hazard_allocated(struct hazard_block *b, uint64_t low, uint64_t high);

@@ -91,7 +91,14 @@ struct warp_state {
 
 struct line;
 struct page;
-enum { RECENT = 64 };
+enum { RECENT = 256, MEMOS = 16 /* powers of two */ };
+
+/* A read of shared memory that told nothing, and would tell nothing again. */
+struct memo {
+    const void *pc;
+    uint64_t low, high, step;
+    uint32_t count, epoch, writes;
+};
 
 struct hazard_block {
     struct hazard_run *run;
@@ -102,6 +109,8 @@ struct hazard_block {
     bool waits;     /* a warp waits at the barrier of all */
     bool knows;     /* a lane has knowledge of its own */
     bool async;     /* there are asynchronous copies */
+    bool shares;    /* other blocks have accessed its shared memory */
+    uint32_t epoch; /* of its shared memory: other after everything that may order its threads */
     struct vector *after;          /* what the whole block comes after, beyond itself */
     struct vector *fenced[LEVELS]; /* by fences before the last barrier of all */
     /* What threads have read before the last barrier of all, and a fence of any thread will
@@ -115,6 +124,8 @@ struct hazard_block {
     uint64_t shared;                  /* where its shared memory is, */
     struct line *lines;               /* and its lines */
     uint32_t line_count, line_capacity, generation;
+    uint32_t writes; /* of its shared memory so far */
+    struct memo memos[MEMOS];
     struct page *recent[RECENT];
 };
 
@@ -167,9 +178,14 @@ struct pattern {
 };
 
 struct line {
-    uint32_t generation; /* of the block whose shared memory it is */
+    uint32_t generation; /* of the block whose shared memory it is, or of the run */
     _Atomic uint8_t lock;
     uint8_t count, capacity;
+    bool others;     /* in shared memory: an asynchronous copy or another block has accessed it; */
+    uint32_t latest; /* the clock of its last access */
+    /* Words of which so many reads are known that one more tells nothing, as bits, and above them
+     * the epoch (of the block or of the run) in which that holds. Read without the lock. */
+    _Atomic uint64_t quiet;
     struct cells *cells;      /* NULL: patterns */
     struct pattern *patterns; /* few, or on the heap */
     struct pattern few[2];
@@ -184,6 +200,7 @@ struct looking {
     uint64_t line; /* address or offset */
     const uint64_t *values;
     bool exchanged; /* is told again, as done */
+    uint32_t epoch; /* of the memory; 0: nothing is quiet there */
 };
 
 static inline bool pattern_active(const struct pattern *p, uint32_t lane)
@@ -201,6 +218,33 @@ static inline bool pattern_in_words(const struct pattern *p)
 {
     return ((p->low | p->high) & ((1 << WORD_SHIFT) - 1)) == 0 &&
            (p->shift == SHIFT_ONE || (p->shift >= WORD_SHIFT && (p->origin & 3) == 0));
+}
+
+/* Whether all bytes between its ends are accessed. */
+static inline bool pattern_is_full(const struct pattern *p)
+{
+    return p->shift == SHIFT_ONE ||
+           (uint32_t)__builtin_popcount(p->mask) << p->shift == (uint32_t)(p->high - p->low);
+}
+
+/* Whether an access can race with nothing any more: in shared memory that only its own block
+ * accesses, and before the last barrier of all. */
+static inline bool stamp_is_over(const struct stamp *s, const struct looking *l)
+{
+    return l->of == l->b && !l->b->shares && s->clock < l->b->all && s->block == l->b->number &&
+           s->warp < ASYNC_WARPS;
+}
+
+/* Words that have a byte of [low, high) of a line; those that are within. */
+static inline uint32_t words_at(uint32_t low, uint32_t high)
+{
+    return 0xffffffffu << (low >> WORD_SHIFT) & 0xffffffffu >> (31 - ((high - 1) >> WORD_SHIFT));
+}
+static inline uint32_t words_within(uint32_t low, uint32_t high)
+{
+    low = (low + 3) & ~3u;
+    high &= ~3u;
+    return low < high ? words_at(low, high) : 0;
 }
 
 /* Whether accesses of these kinds race if nothing orders them. */
@@ -221,10 +265,36 @@ bool cells_fit(const struct cells *c, const struct pattern *p);
 struct cells *cells_split(struct cells *c);
 /* Forgets bytes [low, high): multiples of a word. */
 void cells_forget(struct cells *c, uint32_t low, uint32_t high);
-void cells_access(struct cells *c, const struct looking *l, const struct pattern *p, bool look);
+/* Gives the words of which enough reads are known now. */
+uint32_t cells_access(struct cells *c, const struct looking *l, const struct pattern *p, bool look);
 
 void line_clear(struct line *l);
 void line_access(struct line *line, const struct looking *l, const struct pattern *p);
+
+/* Lines of global memory. They outlive the run, so that the next one finds them. */
+struct pages {
+    struct pages *next;  /* of those that no run has */
+    struct page **items; /* by hash */
+    uint32_t count, capacity;
+    uint32_t used; /* by this run */
+};
+
+enum { PAGE_SHIFT = 12, PAGE_LINES = (1 << PAGE_SHIFT) / LINE };
+struct page {
+    uint64_t number;
+    uint32_t generation; /* of the last run that accessed it */
+    struct line lines[PAGE_LINES];
+};
+
+struct pages *pages_take(void);
+void pages_give_back(struct pages *t, uint32_t generation);
+/* NULL: nothing was accessed there. */
+struct page *page_find(struct hazard_run *run, uint64_t number);
+/* Finds or makes it, and puts it among the block's recent ones. */
+struct page *page_search(struct hazard_block *b, uint64_t number);
+
+/* An epoch that no run has had. */
+uint32_t run_next_epoch(void);
 
 struct hazard_run {
     uint64_t serial; /* that no other run has */
@@ -234,8 +304,8 @@ struct hazard_run {
     struct vector *grid_now, *grid_passed; /* its own barrier: this phase, those before */
     uint64_t grid_arrived;
     _Atomic uint32_t grid_phase; /* from 1 */
-    struct page **pages;         /* by hash */
-    uint32_t page_count, page_capacity;
+    struct pages *pages;         /* its own while it lasts */
+    _Atomic uint32_t epoch;      /* of global memory: other after what may order blocks */
     _Atomic uint64_t seen[1024]; /* pairs of instructions that were found; 0: free */
     struct {
         struct hazard_found *items;

@@ -1,5 +1,4 @@
-/* shadow: for each line of memory, the accesses that may still race with later ones; and what was
- * found.
+/* shadow: for each line of memory, the accesses that may still race with later ones.
  *
  * A warp mostly goes through a line lane by lane: then its access is one pattern, and so is what it
  * is compared with. A line with more patterns than PATTERNS is kept by word or byte (cells.c). */
@@ -8,109 +7,7 @@
 
 #include "hazards/internal.h"
 
-enum { PATTERNS = 10, PAGE_SHIFT = 12, PAGE_LINES = (1 << PAGE_SHIFT) / LINE };
-
-struct page {
-    uint64_t number;
-    struct line lines[PAGE_LINES];
-};
-
-/* ---- what was found ---- */
-
-bool stamps_conflict(const struct stamp *old, const struct stamp *now, const struct hazard_block *b)
-{
-    uint32_t both = old->how & now->how, either = old->how | now->how;
-    if ((either & STAMP_WRITE) == 0)
-        return false;
-    if ((both & STAMP_STRONG) == 0)
-        return true;
-    uint32_t scope = old->how >> STAMP_SCOPE_SHIFT, other = now->how >> STAMP_SCOPE_SHIFT;
-    scope = scope < other ? scope : other;
-    return old->block != b->number && scope == JIT_SCOPE_BLOCK;
-}
-
-bool stamp_seen_through(const struct stamp *old, const struct stamp *through)
-{
-    uint32_t atomic = STAMP_WRITE | STAMP_STRONG, exchange = atomic | STAMP_EXCHANGE;
-    uint32_t scope = old->how >> STAMP_SCOPE_SHIFT, other = through->how >> STAMP_SCOPE_SHIFT;
-    return (old->how & atomic) == atomic && (through->how & exchange) == exchange &&
-           (old->block == through->block || (scope != JIT_SCOPE_BLOCK && other != JIT_SCOPE_BLOCK));
-}
-
-static const void *pc_of(const struct hazard_run *run, uint32_t site)
-{
-    return (const void *)(uintptr_t)(run->pc +
-                                     (uint64_t)(int64_t)(int32_t)(site - (uint32_t)run->pc));
-}
-
-/* Whether the pair of instructions is found for the first time. */
-static bool is_new(struct hazard_run *run, uint64_t pair)
-{
-    uint32_t at = (uint32_t)(pair * 0x9e3779b97f4a7c15u >> 54);
-    for (uint32_t tries = 0; tries < WEIR_COUNT(run->seen); tries++, at++) {
-        _Atomic uint64_t *slot = &run->seen[at % WEIR_COUNT(run->seen)];
-        uint64_t there = atomic_load_explicit(slot, memory_order_relaxed);
-        if (there == 0 && atomic_compare_exchange_strong(slot, &there, pair))
-            return true;
-        if (there == pair)
-            return false;
-    }
-    return false;
-}
-
-static uint32_t how_of(const struct stamp *s, uint32_t warp)
-{
-    return ((s->how & STAMP_WRITE) != 0 ? JIT_ACCESS_WRITE : 0) |
-           ((s->how & STAMP_STRONG) != 0 ? JIT_ACCESS_STRONG : 0) |
-           (warp >= ASYNC_WARPS ? JIT_ACCESS_ASYNC : 0) |
-           (uint32_t)(s->how >> STAMP_SCOPE_SHIFT) << JIT_ACCESS_SCOPE_SHIFT;
-}
-
-static struct hazard_side side_of(const struct hazard_run *run, const struct stamp *s,
-                                  uint32_t lane)
-{
-    return (struct hazard_side){.pc = pc_of(run, s->site),
-                                .how = how_of(s, s->warp),
-                                .block = s->block,
-                                .warp = s->warp % ASYNC_WARPS,
-                                .lane = lane};
-}
-
-static enum hazard_advice advice_of(const struct looking *l, const struct stamp *old,
-                                    const struct stamp *now)
-{
-    const struct hazard_block *b = l->b;
-    bool same_block = old->block == b->number;
-    if ((old->how & now->how & STAMP_STRONG) != 0)
-        return HAZARD_SCOPE;
-    if (same_block && (old->warp >= ASYNC_WARPS || now->warp >= ASYNC_WARPS))
-        return HAZARD_ASYNC;
-    if (same_block && old->warp == now->warp)
-        return old->site == now->site && old->clock == now->clock ? HAZARD_SAME_INSTRUCTION
-                                                                  : HAZARD_WARP;
-    if (same_block)
-        return HAZARD_BLOCK;
-    return l->of != NULL ? HAZARD_CLUSTER : HAZARD_GRID;
-}
-
-void run_found(const struct looking *l, const struct stamp *old, uint32_t old_lane,
-               const struct stamp *now, uint32_t lane, uint32_t low, uint32_t high)
-{
-    struct hazard_run *run = l->b->run;
-    uint32_t a = old->site, b = now->site;
-    if (!is_new(run, (uint64_t)(a < b ? a : b) << 32 | (a < b ? b : a)))
-        return;
-    struct hazard_found f = {.first = side_of(run, old, old_lane),
-                             .second = side_of(run, now, lane),
-                             .low = l->line + low,
-                             .high = l->line + high,
-                             .shared = l->of != NULL,
-                             .shared_block = l->of != NULL ? l->of->number : 0,
-                             .advice = advice_of(l, old, now)};
-    pthread_mutex_lock(&run->lock);
-    vec_push(&run->found, f);
-    pthread_mutex_unlock(&run->lock);
-}
+enum { PATTERNS = 10 };
 
 /* ---- patterns ---- */
 
@@ -123,6 +20,36 @@ void line_clear(struct line *l)
     l->cells = NULL;
     l->patterns = NULL;
     l->count = l->capacity = 0;
+    l->others = false;
+    atomic_store_explicit(&l->quiet, 0, memory_order_relaxed);
+}
+
+/* Another block's, or another run's, accesses begin: the memory of patterns is kept. */
+static void line_renew(struct line *l, uint32_t generation)
+{
+    if (l->cells != NULL)
+        line_clear(l);
+    l->count = 0;
+    l->others = false;
+    l->generation = generation;
+    atomic_store_explicit(&l->quiet, 0, memory_order_relaxed);
+}
+
+/* More words of the line are quiet; fewer are. */
+static void quiet_add(struct line *line, const struct looking *l, uint32_t words)
+{
+    uint64_t q = atomic_load_explicit(&line->quiet, memory_order_relaxed);
+    if (q >> 32 != l->epoch)
+        q = (uint64_t)l->epoch << 32;
+    atomic_store_explicit(&line->quiet, q | words, memory_order_relaxed);
+}
+
+static void quiet_end(struct line *line, uint32_t low, uint32_t high)
+{
+    uint64_t q = atomic_load_explicit(&line->quiet, memory_order_relaxed);
+    if ((uint32_t)q != 0)
+        atomic_store_explicit(&line->quiet, q & ~(uint64_t)words_at(low, high),
+                              memory_order_relaxed);
 }
 
 static bool is_atomic_write(const struct stamp *s)
@@ -245,8 +172,7 @@ static bool known_enough(struct line *line, const struct pattern *p)
     uint32_t kind = STAMP_WRITE | STAMP_STRONG;
     for (uint32_t i = 0; i < line->count; i++) {
         const struct pattern *q = &line->patterns[i];
-        bool covers = q->low <= p->low && q->high >= p->high &&
-                      ((q->shift == SHIFT_ONE) || (q->mask == 0xffffffffu));
+        bool covers = q->low <= p->low && q->high >= p->high && pattern_is_full(q);
         if (!covers || (q->s.how & kind) != (p->s.how & kind) ||
             q->s.how >> STAMP_SCOPE_SHIFT != p->s.how >> STAMP_SCOPE_SHIFT ||
             (atomic && (q->low != p->low || q->high != p->high || q->mask != p->mask)))
@@ -273,17 +199,17 @@ static bool known_enough(struct line *line, const struct pattern *p)
 static bool replace(struct line *line, const struct hazard_block *b, const struct pattern *p)
 {
     bool writes = (p->s.how & (STAMP_WRITE | STAMP_STRONG)) == STAMP_WRITE;
+    bool full = pattern_is_full(p);
     uint32_t kind = STAMP_WRITE | STAMP_STRONG;
     for (uint32_t i = 0; i < line->count;) {
         const struct pattern *q = &line->patterns[i];
-        bool inside = q->low >= p->low && q->high <= p->high &&
-                      (p->shift == SHIFT_ONE || (q->mask & ~p->mask) == 0);
+        bool inside = q->low >= p->low && q->high <= p->high && (full || (q->mask & ~p->mask) == 0);
         if (!inside ||
             (!writes && ((q->s.how & kind) != (p->s.how & kind) || !plainly_before(b, q, p)))) {
             i++;
             continue;
         }
-        if (writes && p->shift != SHIFT_ONE && !same_mapping(p, q) && p->mask != 0xffffffffu) {
+        if (writes && !full && !same_mapping(p, q)) {
             i++; /* what inactive lanes leave out stays */
             continue;
         }
@@ -316,7 +242,7 @@ static void scatter(struct line *line, const struct looking *l, const struct pat
     none.values = NULL;
     for (uint32_t i = 0; i < line->count; i++) {
         none.warp = line->patterns[i].s.warp;
-        cells_access(c, &none, &line->patterns[i], false);
+        (void)cells_access(c, &none, &line->patterns[i], false);
     }
     line_clear(line);
     line->cells = c;
@@ -334,16 +260,59 @@ static void purge(struct line *line, const struct looking *l)
     }
 }
 
-/* A new pattern; false: there are too many. */
-static bool append(struct line *line, const struct pattern *p)
+/* The same instruction of the same lanes at the same time. */
+static bool same_access(const struct pattern *q, const struct pattern *p)
 {
-    if (known_enough(line, p))
+    return q->s.site == p->s.site && q->s.clock == p->s.clock && q->s.warp == p->s.warp &&
+           q->s.block == p->s.block && q->mask == p->mask && q->shift == p->shift &&
+           q->s.how == p->s.how && q->s.lane == p->s.lane && q->value == p->value &&
+           (q->shift == SHIFT_ONE || q->origin == p->origin);
+}
+
+/* Whether a read of a loop goes on where one of its last turns ended: then that pattern becomes
+ * longer. */
+static bool lengthen(struct line *line, const struct pattern *p)
+{
+    for (uint32_t i = 0; i < line->count; i++) {
+        struct pattern *q = &line->patterns[i];
+        if (!same_access(q, p) || (q->high != p->low && q->low != p->high))
+            continue;
+        q->low = q->low < p->low ? q->low : p->low;
+        q->high = q->high > p->high ? q->high : p->high;
         return true;
+    }
+    return false;
+}
+
+/* Enough reads like this one are known: if it reads what no live write is of, others need not be
+ * looked at. */
+static void enough(struct line *line, const struct looking *l, const struct pattern *p)
+{
+    if (l->epoch == 0 || (p->s.how & (STAMP_WRITE | STAMP_STRONG)) != 0)
+        return;
+    for (uint32_t i = 0; i < line->count; i++) {
+        const struct pattern *q = &line->patterns[i];
+        if (q->low < p->high && q->high > p->low &&
+            (q->s.how & (STAMP_WRITE | STAMP_STRONG)) != 0 && !stamp_is_over(&q->s, l))
+            return;
+    }
+    quiet_add(line, l, words_within(p->low, p->high));
+}
+
+/* A new pattern; false: there are too many. */
+static bool append(struct line *line, const struct looking *l, const struct pattern *p)
+{
+    if (known_enough(line, p)) {
+        enough(line, l, p);
+        return true;
+    }
     if (line->count == line->capacity && line->capacity < PATTERNS)
         grow(line);
     if (line->count == line->capacity)
         return false;
     line->patterns[line->count++] = *p;
+    if ((p->s.how & (STAMP_WRITE | STAMP_STRONG)) == 0 && known_enough(line, p))
+        enough(line, l, p);
     return true;
 }
 
@@ -356,13 +325,51 @@ static void line_exchanged(struct line *line, const struct looking *l, const str
             q->s.lane == p->s.lane && q->mask == p->mask && q->low == p->low && q->high == p->high)
             remove_at(line, i);
     }
-    if (line->cells == NULL && append(line, p))
+    if (line->cells == NULL && append(line, l, p))
         return;
     if (line->cells == NULL)
         scatter(line, l, p);
     if (!cells_fit(line->cells, p))
         line->cells = cells_split(line->cells);
-    cells_access(line->cells, l, p, false);
+    (void)cells_access(line->cells, l, p, false);
+}
+
+/* True: the pattern is among the line's. */
+static bool pattern_access(struct line *line, const struct looking *l, const struct pattern *p)
+{
+    for (uint32_t i = 0; i < line->count; i++) {
+        const struct pattern *q = &line->patterns[i];
+        if (q->low > p->low || q->high < p->high || !same_access(q, p))
+            continue;
+        if (is_atomic_write(&p->s)) { /* again, and after the others */
+            remove_at(line, i);
+            line->patterns[line->count++] = *p;
+        }
+        return true;
+    }
+    for (uint32_t i = 0; i < line->count; i++)
+        look(l, line, i, p);
+    if (line->count == PATTERNS && l->of != NULL)
+        purge(line, l);
+    replace(line, l->b, p);
+    if (p->shift == SHIFT_ONE && (p->s.how & (STAMP_WRITE | STAMP_STRONG)) == 0 &&
+        lengthen(line, p))
+        return true;
+    return append(line, l, p);
+}
+
+/* Where only the block itself accesses its shared memory, what is before the last barrier of all
+ * counts no more. */
+static void forget_before_barrier(struct line *line, const struct looking *l)
+{
+    bool own = l->of == l->b && !l->b->shares;
+    if (own && !line->others && line->latest < l->b->all) {
+        if (line->cells != NULL)
+            line_clear(line);
+        line->count = 0;
+    }
+    line->latest = l->b->clock;
+    line->others = line->others || !own || l->warp >= ASYNC_WARPS;
 }
 
 void line_access(struct line *line, const struct looking *l, const struct pattern *p)
@@ -371,32 +378,26 @@ void line_access(struct line *line, const struct looking *l, const struct patter
         line_exchanged(line, l, p);
         return;
     }
+    bool writes = (p->s.how & (STAMP_WRITE | STAMP_STRONG)) != 0;
+    if (writes)
+        quiet_end(line, p->low, p->high);
+    if (l->of != NULL)
+        forget_before_barrier(line, l);
     if (line->cells == NULL) {
-        for (uint32_t i = 0; i < line->count; i++) {
-            const struct pattern *q = &line->patterns[i];
-            if (q->s.site == p->s.site && q->s.clock == p->s.clock && q->s.warp == p->s.warp &&
-                q->s.block == p->s.block && q->low == p->low && q->high == p->high &&
-                q->mask == p->mask && q->origin == p->origin && q->shift == p->shift &&
-                q->s.how == p->s.how && q->s.lane == p->s.lane && q->value == p->value) {
-                if (is_atomic_write(&p->s)) { /* again, and after the others */
-                    remove_at(line, i);
-                    line->patterns[line->count++] = *p;
-                }
-                return;
-            }
-        }
-        for (uint32_t i = 0; i < line->count; i++)
-            look(l, line, i, p);
-        if (line->count == PATTERNS && l->of != NULL)
-            purge(line, l);
-        replace(line, l->b, p);
-        if (append(line, p))
+        if (pattern_access(line, l, p))
             return;
         scatter(line, l, p);
     }
     if (!cells_fit(line->cells, p))
         line->cells = cells_split(line->cells);
-    cells_access(line->cells, l, p, true);
+    uint32_t quiet = cells_access(line->cells, l, p, true);
+    if (quiet != 0)
+        quiet_add(line, l, quiet);
+    if ((p->s.how & (STAMP_WRITE | STAMP_STRONG)) == STAMP_WRITE && p->low == 0 &&
+        p->high == LINE && pattern_is_full(p)) { /* nothing else counts any more */
+        line_clear(line);
+        (void)pattern_access(line, l, p);
+    }
 }
 
 /* What is left of pattern `i` outside [low, high), which it overlaps; false: there is no place for
@@ -427,6 +428,7 @@ static bool cut(struct line *line, uint32_t i, uint32_t low, uint32_t high)
 static void line_forget(struct line *line, struct hazard_block *b, uint32_t low, uint32_t high)
 {
     const struct looking l = {.b = b};
+    quiet_end(line, low, high);
     if (low == 0 && high == LINE) {
         line_clear(line);
         return;
@@ -453,67 +455,9 @@ static struct line *shared_line(struct hazard_block *of, uint64_t number)
     if (number >= of->line_count)
         return NULL; /* it faults */
     struct line *l = &of->lines[number];
-    if (l->generation != of->generation) {
-        line_clear(l);
-        l->generation = of->generation;
-    }
+    if (l->generation != of->generation)
+        line_renew(l, of->generation);
     return l;
-}
-
-static uint32_t slot_of(const struct hazard_run *run, uint64_t number)
-{
-    return (uint32_t)(number * 0x9e3779b97f4a7c15u >> 32) & (run->page_capacity - 1);
-}
-
-static void pages_grow(struct hazard_run *run)
-{
-    struct page **old = run->pages;
-    uint32_t capacity = run->page_capacity;
-    run->page_capacity = capacity > 0 ? 2 * capacity : 64;
-    run->pages = xcalloc(run->page_capacity, sizeof(struct page *));
-    for (uint32_t i = 0; i < capacity; i++) {
-        if (old[i] == NULL)
-            continue;
-        uint32_t at = slot_of(run, old[i]->number);
-        while (run->pages[at] != NULL)
-            at = (at + 1) & (run->page_capacity - 1);
-        run->pages[at] = old[i];
-    }
-    free(old);
-}
-
-/* NULL: nothing was accessed there. */
-static struct page *page_find(struct hazard_run *run, uint64_t number)
-{
-    struct page *p = NULL;
-    pthread_mutex_lock(&run->lock);
-    if (run->page_capacity > 0) {
-        uint32_t at = slot_of(run, number);
-        while ((p = run->pages[at]) != NULL && p->number != number)
-            at = (at + 1) & (run->page_capacity - 1);
-    }
-    pthread_mutex_unlock(&run->lock);
-    return p;
-}
-
-static __attribute__((noinline)) struct page *page_search(struct hazard_block *b, uint64_t number)
-{
-    struct hazard_run *run = b->run;
-    pthread_mutex_lock(&run->lock);
-    if (2 * run->page_count >= run->page_capacity)
-        pages_grow(run);
-    uint32_t at = slot_of(run, number);
-    while (run->pages[at] != NULL && run->pages[at]->number != number)
-        at = (at + 1) & (run->page_capacity - 1);
-    struct page *p = run->pages[at];
-    if (p == NULL) {
-        p = run->pages[at] = xcalloc(1, sizeof *p);
-        p->number = number;
-        run->page_count++;
-    }
-    pthread_mutex_unlock(&run->lock);
-    b->recent[number % RECENT] = p;
-    return p;
 }
 
 static inline struct line *global_line(struct hazard_block *b, uint64_t number)
@@ -542,6 +486,8 @@ static void page_forget(struct page *p, struct hazard_block *b, uint64_t low, ui
     for (uint64_t at = low & ~(uint64_t)(LINE - 1); at < high; at += LINE) {
         struct line *line = &p->lines[at / LINE % PAGE_LINES];
         line_lock(line);
+        if (line->generation != (uint32_t)b->serial)
+            line_renew(line, (uint32_t)b->serial);
         line_forget(line, b, low > at ? (uint32_t)(low - at) : 0,
                     high < at + LINE ? (uint32_t)(high - at) : LINE);
         line_unlock(line);
@@ -588,8 +534,11 @@ static void access_lines(struct looking *l, const struct run_of_lanes *r)
             p.mask &= (0xffffffffu << first) & (0xffffffffu >> (31 - last));
         }
         l->line = at;
-        if (l->of == NULL)
+        if (l->of == NULL) {
             line_lock(line);
+            if (line->generation != (uint32_t)l->b->serial)
+                line_renew(line, (uint32_t)l->b->serial);
+        }
         line_access(line, l, &p);
         if (l->of == NULL)
             line_unlock(line);
@@ -600,6 +549,13 @@ static void access_lines(struct looking *l, const struct run_of_lanes *r)
 static bool one_value(const uint64_t *values, uint32_t mask)
 {
     uint64_t first = values[__builtin_ctz(mask)], differ = 0;
+    if (values[31 - __builtin_clz(mask)] != first)
+        return false;
+    if (mask == 0xffffffffu) {
+        for (uint32_t lane = 0; lane < JIT_WARP; lane++)
+            differ |= values[lane] ^ first;
+        return differ == 0;
+    }
     for (uint32_t lane = 0; lane < JIT_WARP; lane++)
         differ |= (mask >> lane & 1) != 0 ? values[lane] ^ first : 0;
     return differ == 0;
@@ -611,6 +567,8 @@ static void access_run(struct looking *l, struct run_of_lanes *r, const struct s
     r->p.s.lane = (uint8_t)__builtin_ctz(r->p.mask);
     bool several = (r->p.mask & (r->p.mask - 1)) != 0;
     bool writes = (s->how & (STAMP_WRITE | STAMP_STRONG)) == STAMP_WRITE;
+    if (l->of != NULL && (s->how & (STAMP_WRITE | STAMP_STRONG)) != 0)
+        l->of->writes++;
     if (r->p.shift == SHIFT_ONE && several)
         r->p.s.how |= STAMP_MANY;
     if (!several) {
@@ -640,6 +598,25 @@ static void same_instruction(struct looking *l, const struct run_of_lanes *r, co
     run_found(l, &old, first, s, second, 0, bytes);
 }
 
+/* Whether a read of bytes [low, high) tells nothing. */
+static inline bool is_quiet(struct hazard_block *b, const struct hazard_block *of, uint32_t epoch,
+                            uint64_t low, uint64_t high)
+{
+    for (uint64_t at = low & ~(uint64_t)(LINE - 1); at < high; at += LINE) {
+        uint64_t number = at / LINE, page = number / PAGE_LINES;
+        const struct page *p = of == NULL ? b->recent[page % RECENT] : NULL;
+        if (of == NULL ? p == NULL || p->number != page : number >= of->line_count)
+            return false;
+        const struct line *line = of == NULL ? &p->lines[number % PAGE_LINES] : &of->lines[number];
+        uint64_t q = atomic_load_explicit(&line->quiet, memory_order_relaxed);
+        uint32_t words = words_at(low > at ? (uint32_t)(low - at) : 0,
+                                  high < at + LINE ? (uint32_t)(high - at) : LINE);
+        if (q >> 32 != epoch || (words & ~(uint32_t)q) != 0)
+            return false;
+    }
+    return true;
+}
+
 static void access_lanes(struct looking *l, uint32_t mask, const uint64_t *address, uint32_t bytes,
                          const struct stamp *s)
 {
@@ -662,6 +639,11 @@ static void access_lanes(struct looking *l, uint32_t mask, const uint64_t *addre
             taken |= (uint32_t)1 << lane;
             last = lane;
         }
+        if ((s->how & (STAMP_WRITE | STAMP_STRONG | STAMP_MATRIX)) == 0 && l->epoch != 0 &&
+            l->warp < ASYNC_WARPS && !next && is_quiet(l->b, l->of, l->epoch, base, base + bytes)) {
+            left &= ~taken;
+            continue;
+        }
         struct run_of_lanes r = {
             .low = base,
             .high = base + bytes + (next ? (uint64_t)(last - first) * bytes : 0),
@@ -683,25 +665,110 @@ static uint8_t stamp_how(uint32_t how)
                      (JIT_ACCESS_SCOPE(how) & 3) << STAMP_SCOPE_SHIFT);
 }
 
+/* Of the memory that is accessed. */
+static uint32_t epoch_of(struct hazard_block *b, struct hazard_block *of)
+{
+    if (of == NULL)
+        return atomic_load_explicit(&b->run->epoch, memory_order_relaxed);
+    if (of != b)
+        of->shares = true;
+    return of->shares ? 0 : b->epoch;
+}
+
+static void look_begin(struct looking *l, struct stamp *s, struct hazard_block *b,
+                       struct hazard_block *of, uint32_t warp, uint32_t how, const uint64_t *values,
+                       const void *pc)
+{
+    uint32_t as = warp + ((how & JIT_ACCESS_ASYNC) != 0 ? ASYNC_WARPS : 0);
+    if (b->run->pc == 0)
+        b->run->pc = (uint64_t)(uintptr_t)pc;
+    *l = (struct looking){.b = b,
+                          .of = of,
+                          .base = of != NULL ? of->shared : 0,
+                          .warp = as,
+                          .pc = pc,
+                          .values = values,
+                          .epoch = epoch_of(b, of)};
+    *s = (struct stamp){.block = b->number,
+                        .clock = b->clock,
+                        .warp = (uint16_t)as,
+                        .how = stamp_how(how),
+                        .site = (uint32_t)(uintptr_t)pc};
+}
+
+/* The same for `count` reads, each `step` bytes after the one before. */
+static inline bool are_quiet(struct hazard_block *b, const struct hazard_block *of, uint32_t epoch,
+                             const struct run_of_lanes *r, uint32_t count, uint64_t step)
+{
+    uint64_t at = r->low & ~(uint64_t)(LINE - 1), lines = step / LINE;
+    if (of == NULL || step % LINE != 0 || r->high > at + LINE ||
+        at / LINE + (count - 1) * lines >= of->line_count) {
+        for (uint32_t n = 0; n < count; n++)
+            if (!is_quiet(b, of, epoch, r->low + n * step, r->high + n * step))
+                return false;
+        return true;
+    }
+    uint64_t words = words_at((uint32_t)(r->low - at), (uint32_t)(r->high - at));
+    uint64_t wanted = (uint64_t)epoch << 32 | words, which = 0xffffffff00000000u | words,
+             differ = 0;
+    const struct line *line = &of->lines[at / LINE];
+    for (uint32_t n = 0; n < count; n++, line += lines)
+        differ |= (atomic_load_explicit(&line->quiet, memory_order_relaxed) ^ wanted) & which;
+    return differ == 0;
+}
+
+/* Whether reads by an instruction tell nothing. All warps mostly read the same tile: then the
+ * answer is known from the last one, unless something was written since. */
+static inline bool tells_nothing(struct hazard_block *b, struct hazard_block *of, uint32_t epoch,
+                                 const struct run_of_lanes *r, uint32_t count, uint64_t step,
+                                 const void *pc)
+{
+    struct memo *m = &b->memos[(uintptr_t)pc / 8 % MEMOS];
+    if (of == b && m->pc == pc && m->epoch == epoch && m->writes == b->writes && m->low == r->low &&
+        m->high == r->high && m->count == count && m->step == step)
+        return true;
+    if (!are_quiet(b, of, epoch, r, count, step))
+        return false;
+    if (of == b)
+        *m = (struct memo){pc, r->low, r->high, step, count, epoch, b->writes};
+    return true;
+}
+
+enum { NOT_QUIET = JIT_ACCESS_WRITE | JIT_ACCESS_STRONG | JIT_ACCESS_ASYNC | JIT_ACCESS_MATRIX };
+
+void hazard_access_run(struct hazard_block *b, struct hazard_block *of, uint32_t warp,
+                       uint32_t mask, uint64_t origin, bool next, uint32_t count, uint64_t step,
+                       uint32_t how, const uint64_t *values, const void *pc)
+{
+    threads_heard(b, warp);
+    uint32_t bytes = how & JIT_ACCESS_BYTES, first = (uint32_t)__builtin_ctz(mask);
+    uint32_t last = 31 - (uint32_t)__builtin_clz(mask), epoch = epoch_of(b, of);
+    struct run_of_lanes r = {.origin = origin - (of != NULL ? of->shared : 0)};
+    r.low = r.origin + (next ? (uint64_t)first * bytes : 0);
+    r.high = next ? r.origin + (uint64_t)(last + 1) * bytes : r.low + bytes;
+    if ((how & NOT_QUIET) == 0 && epoch != 0 && tells_nothing(b, of, epoch, &r, count, step, pc))
+        return;
+    struct looking l;
+    struct stamp s;
+    bool same = !next && (mask & (mask - 1)) != 0;
+    look_begin(&l, &s, b, of, warp, how, values, pc);
+    for (; count > 0; count--, r.low += step, r.high += step, r.origin += step) {
+        r.p = (struct pattern){
+            .mask = mask, .shift = (uint8_t)(next ? (uint32_t)__builtin_ctz(bytes) : SHIFT_ONE)};
+        if (same)
+            same_instruction(&l, &r, &s, bytes);
+        access_run(&l, &r, &s);
+    }
+}
+
 void hazard_access(struct hazard_block *b, struct hazard_block *of, uint32_t warp, uint32_t mask,
                    const uint64_t address[JIT_WARP], uint32_t how, const uint64_t *values,
                    const void *pc)
 {
     threads_heard(b, warp);
-    if (b->run->pc == 0)
-        b->run->pc = (uint64_t)(uintptr_t)pc;
-    uint32_t as = warp + ((how & JIT_ACCESS_ASYNC) != 0 ? ASYNC_WARPS : 0);
-    struct looking l = {.b = b,
-                        .of = of,
-                        .base = of != NULL ? of->shared : 0,
-                        .warp = as,
-                        .pc = pc,
-                        .values = values};
-    struct stamp s = {.block = b->number,
-                      .clock = b->clock,
-                      .warp = (uint16_t)as,
-                      .how = stamp_how(how),
-                      .site = (uint32_t)(uintptr_t)pc};
+    struct looking l;
+    struct stamp s;
+    look_begin(&l, &s, b, of, warp, how, values, pc);
     access_lanes(&l, mask, address, how & JIT_ACCESS_BYTES, &s);
     if ((how & (JIT_ACCESS_WRITE | JIT_ACCESS_STRONG)) != (JIT_ACCESS_WRITE | JIT_ACCESS_STRONG))
         return;
@@ -728,35 +795,4 @@ void hazard_exchanged(struct hazard_block *b, struct hazard_block *of, uint32_t 
                       .how = stamp_how(how),
                       .site = (uint32_t)(uintptr_t)pc};
     access_lanes(&l, mask, address, how & JIT_ACCESS_BYTES, &s);
-}
-
-/* ---- runs ---- */
-
-struct hazard_run *hazard_run_new(void)
-{
-    static _Atomic uint64_t last;
-    struct hazard_run *run = xcalloc(1, sizeof *run);
-    run->serial = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
-    pthread_mutex_init(&run->lock, NULL);
-    atomic_init(&run->grid_phase, 1);
-    return run;
-}
-
-void hazard_run_end(struct hazard_run *run,
-                    void (*found)(void *self, const struct hazard_found *found), void *self)
-{
-    for (size_t i = 0; i < run->found.count; i++)
-        found(self, &run->found.items[i]);
-    for (uint32_t i = 0; i < run->page_capacity; i++) {
-        for (uint32_t n = 0; run->pages[i] != NULL && n < PAGE_LINES; n++)
-            line_clear(&run->pages[i]->lines[n]);
-        free(run->pages[i]);
-    }
-    free(run->pages);
-    free(run->found.items);
-    sync_table_free(&run->syncs);
-    vector_unref(run->grid_now);
-    vector_unref(run->grid_passed);
-    pthread_mutex_destroy(&run->lock);
-    free(run);
 }

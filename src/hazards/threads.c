@@ -101,7 +101,8 @@ void hazard_block_begin(struct hazard_block *b, struct hazard_run *run, uint32_t
     b->nwarps = (nthreads + JIT_WARP - 1) / JIT_WARP;
     b->clock = 1;
     b->all = 0;
-    b->waits = b->knows = b->async = false;
+    b->waits = b->knows = b->async = b->shares = false;
+    b->epoch++;
     b->grid_phase = UINT32_MAX;
     b->generation++;
     b->line_count = (shared_bytes + LINE - 1) / LINE;
@@ -181,6 +182,7 @@ void threads_acquire(struct hazard_block *b, uint32_t warp, uint32_t mask,
     bool any = false;
     if (what == NULL)
         return;
+    b->epoch++;
     EACH(lane, mask)
     {
         struct lane_knowledge *l = lane_of(b, warp, lane);
@@ -203,11 +205,19 @@ static uint32_t level_of(enum jit_scope scope)
     return scope == JIT_SCOPE_BLOCK ? 0 : scope == JIT_SCOPE_CLUSTER ? 1 : 2;
 }
 
+/* Something of another block's may come before what follows. */
+static void orders_blocks(struct hazard_block *b)
+{
+    atomic_store_explicit(&b->run->epoch, run_next_epoch(), memory_order_relaxed);
+}
+
 /* Lanes that come to a fence together are taken as one. */
 void hazard_fence(struct hazard_block *b, uint32_t warp, uint32_t mask, enum jit_scope scope)
 {
     uint32_t level = level_of(scope);
     threads_heard(b, warp);
+    b->epoch++;
+    orders_blocks(b);
     EACH(lane, mask)
     {
         struct lane_knowledge *l = lane_of(b, warp, lane);
@@ -279,6 +289,8 @@ static void acquire_at(struct hazard_block *b, const struct sync *s, uint32_t wa
     uint32_t level = level_of((enum jit_scope)JIT_ACCESS_SCOPE(how));
     const uint32_t of[LEVELS] = {b->number, b->cluster, 0};
     struct lane_knowledge *l = lane_of(b, warp, lane);
+    b->epoch++;
+    orders_blocks(b);
     for (uint32_t i = 0; i < s->released_count; i++) {
         const struct released *r = &s->released[i];
         if (r->level > level || r->of != of[r->level])
@@ -354,6 +366,7 @@ static void all_pass(struct hazard_block *b)
     if (b->knows)
         fences_spread(b);
     tick(b);
+    b->epoch++;
     b->all = b->clock;
     for (uint32_t w = 0; w < b->nwarps; w++) {
         struct warp_state *ws = &b->warps[w];
@@ -508,6 +521,8 @@ void hazard_object_passed(struct hazard_block *b, struct hazard_block *at, uint6
 {
     const struct sync *s = sync_find(&at->syncs, object, false);
     threads_heard(b, warp);
+    if (at != b)
+        orders_blocks(b);
     if (s != NULL)
         threads_acquire(b, warp, mask, s->passed);
 }
@@ -539,6 +554,7 @@ void hazard_grid_look(struct hazard_block *b, uint32_t warp, uint32_t mask)
     if (atomic_load_explicit(&run->grid_phase, memory_order_acquire) <= b->grid_phase)
         return;
     b->grid_phase = UINT32_MAX;
+    orders_blocks(b);
     pthread_mutex_lock(&run->lock);
     struct vector *v = vector_ref(run->grid_passed);
     pthread_mutex_unlock(&run->lock);

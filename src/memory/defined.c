@@ -104,10 +104,34 @@ void defined_set_bits(uint64_t address, uint32_t bytes, uint8_t missing)
 
 /* ---- both ---- */
 
+bool defined_all(uint64_t address, uint64_t bytes)
+{
+    const struct range *r = range_of(address);
+    if (r == NULL || bytes == 0)
+        return true;
+    uint64_t from = address - r->base, to = from + bytes;
+    to = to < r->bytes ? to : r->bytes;
+    uint64_t at = from / 8, last = (to - 1) / 8;
+    uint8_t head = (uint8_t)(0xff << from % 8), tail = (uint8_t)(0xff >> (7 - (to - 1) % 8));
+    if (at == last)
+        return (r->bits[at] & head & tail) == 0;
+    if ((r->bits[at] & head) != 0 || (r->bits[last] & tail) != 0)
+        return false;
+    uint64_t missing = 0;
+    for (at++; at + 8 <= last; at += 8) {
+        uint64_t word;
+        memcpy(&word, &r->bits[at], sizeof word);
+        missing |= word;
+    }
+    for (; at < last; at++)
+        missing |= r->bits[at];
+    return missing == 0;
+}
+
 uint64_t defined_missing(uint64_t address, uint64_t bytes, uint64_t *first)
 {
     uint64_t count = 0;
-    if (range_of(address) == NULL)
+    if (defined_all(address, bytes))
         return 0;
     for (uint64_t at = 0; at < bytes; at += 8) {
         uint32_t n = bytes - at < 8 ? (uint32_t)(bytes - at) : 8;
@@ -124,6 +148,10 @@ void defined_copied(uint64_t to, uint64_t from, uint64_t bytes)
     if (range_of(to) == NULL)
         return;
     if (range_of(from) == NULL) {
+        defined_written(to, bytes);
+        return;
+    }
+    if (defined_all(from, bytes)) {
         defined_written(to, bytes);
         return;
     }

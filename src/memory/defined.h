@@ -16,6 +16,8 @@ void defined_gone(uint64_t address, uint64_t bytes);
 /* Bytes are written; are copied with what they are, from anywhere to anywhere. */
 void defined_written(uint64_t address, uint64_t bytes);
 void defined_copied(uint64_t to, uint64_t from, uint64_t bytes);
+/* Whether all of the bytes were written. */
+bool defined_all(uint64_t address, uint64_t bytes);
 /* How many of the bytes were never written, and in *first the first of them. */
 uint64_t defined_missing(uint64_t address, uint64_t bytes, uint64_t *first);
 

@@ -205,3 +205,59 @@ __global__ void vectors(int *result, bool repaired)
     result[threadIdx.x] = s[(threadIdx.x + 33) % 64].z; // @32 kernel read
 }
 CASE(vector_accesses) { vectors<<<1, 64>>>(out, repaired); }
+
+/* Loads of one line that follow each other are told of by one call: each of them counts. */
+__global__ void unrolled(int *result, bool repaired)
+{
+    __shared__ int tile[4][32];
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, sum = 0;
+    tile[warp][lane] = lane;
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        sum += tile[k][lane]; // @33 kernel read
+    if (repaired)
+        __syncthreads();
+    if (warp == 1)
+        tile[3][lane] = sum; // @34 kernel write
+    __syncthreads();
+    result[threadIdx.x] = tile[warp][lane];
+}
+CASE(unrolled_reads_of_a_tile) { unrolled<<<1, 128>>>(out, repaired); }
+
+/* Words of a row that all lanes read, of which another warp writes the last. */
+__global__ void broadcast(int *result, bool repaired)
+{
+    __shared__ int row[8];
+    int sum = 0;
+    if (threadIdx.x < 8)
+        row[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < 8; k++)
+        sum += row[k]; // @35 kernel read
+    if (repaired)
+        __syncthreads();
+    if (threadIdx.x == 40)
+        row[7] = sum; // @36 kernel write
+    result[threadIdx.x] = sum;
+}
+CASE(unrolled_reads_of_a_row) { broadcast<<<1, 64>>>(out, repaired); }
+
+/* What so many warps have read that one more tells nothing is still looked at when it is written. */
+__global__ void read_by_all(int *result, bool repaired)
+{
+    __shared__ int s[32];
+    int sum = 0;
+    if (threadIdx.x < 32)
+        s[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    for (int turn = 0; turn < 4; turn++)
+        sum += s[(threadIdx.x + turn) % 32]; // @37 kernel read
+    if (repaired)
+        __syncthreads();
+    if (threadIdx.x == 200)
+        s[5] = sum; // @38 kernel write
+    result[threadIdx.x] = sum;
+}
+CASE(written_after_all_have_read) { read_by_all<<<1, 256>>>(out, repaired); }

@@ -90,9 +90,10 @@ struct codegen {
     LLVMValueRef sp;    /* of a called function: where its frame starts in the local window (i64) */
     LLVMValueRef ended; /* of a called function: i32, lanes whose threads have ended in it */
     struct storage *regs;
-    LLVMValueRef leaving; /* (memory/defined.c) i32, NULL: not made yet */
+    LLVMValueRef leaving;              /* (memory/defined.c) i32, NULL: not made yet */
     struct defined_registers *defined; /* (memory/defined.c), NULL: not looked at yet */
-    LLVMValueRef safe;        /* 16 readable bytes for inactive lanes */
+    struct told_instrs *told;          /* (memory/access_told.c), NULL: none yet */
+    LLVMValueRef safe;                 /* 16 readable bytes for inactive lanes */
     LLVMValueRef safe_opaque; /* the same, unknown to LLVM, which would rather branch than load from
                                  a variable that nobody writes */
     LLVMValueRef slots[SHARED_SLOTS]; /* NULL: not made yet */

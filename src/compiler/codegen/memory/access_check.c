@@ -13,6 +13,7 @@
  * be another device's. */
 #include "compiler/codegen/instructions.h"
 #include "compiler/codegen/memory/access.h"
+#include "compiler/codegen/memory/access_told.h"
 #include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/values.h"
 
@@ -92,16 +93,26 @@ static LLVMValueRef segments_maybe_others(struct codegen *cg, const struct ptx_o
     return any;
 }
 
+/* The addresses are in the first row already, in that shape. */
+static void call_check(struct codegen *cg, const char *helper, LLVMValueRef mask, uint32_t what,
+                       LLVMValueRef shape)
+{
+    LLVMValueRef args[5] = {cg->block.ptr, mask, helper_rows(cg, 0), c32(cg, what), shape};
+    call_helper(cg, helper, LLVMVoidTypeInContext(cg->alu.ctx), args, 5);
+}
+
+static bool asks(const struct codegen *cg, uint32_t checks)
+{
+    return (cg->k->opt->checked & checks) != 0;
+}
+
 static void ask_helper(struct codegen *cg, LLVMValueRef mask, LLVMValueRef at, uint32_t what)
 {
     helper_row_store(cg, 0, at);
-    LLVMTypeRef none = LLVMVoidTypeInContext(cg->alu.ctx);
-    LLVMValueRef args[4] = {cg->block.ptr, mask, helper_rows(cg, 0), c32(cg, what)};
-    if ((cg->k->opt->checked & JIT_CHECKS_TOUCHED) != 0)
-        call_helper(cg, "weir_rt_touch", none, args, 4);
-    args[3] = c32(cg, what & ~JIT_CHECK_ATOMIC);
-    if ((cg->k->opt->checked & (JIT_CHECKS_MEMORY | JIT_CHECKS_DEVICES)) != 0)
-        call_helper(cg, "weir_rt_check", none, args, 4);
+    if (asks(cg, JIT_CHECKS_TOUCHED))
+        call_check(cg, "weir_rt_touch", mask, what, c32(cg, 0));
+    if (asks(cg, JIT_CHECKS_MEMORY | JIT_CHECKS_DEVICES))
+        call_check(cg, "weir_rt_check", mask, what & ~JIT_CHECK_ATOMIC, c32(cg, 0));
 }
 
 /* Only where a lane's address is suspect. */
@@ -177,18 +188,18 @@ static LLVMValueRef as_numbers(struct codegen *cg, LLVMValueRef v)
     return LLVMBuildZExt(b, LLVMBuildBitCast(b, v, number, ""), cg->v32i64, "");
 }
 
-static void compare_access(struct codegen *cg, LLVMValueRef address, uint32_t how,
+static void compare_access(struct codegen *cg, const struct told *t, uint32_t how,
                            LLVMValueRef stored)
 {
-    LLVMValueRef values = LLVMConstNull(cg->ptr);
-    helper_row_store(cg, 0, LLVMBuildFreeze(cg->alu.b, address, ""));
+    LLVMValueRef values = LLVMConstNull(cg->ptr), shape = told_addresses(cg, t);
     LLVMValueRef numbers = stored != NULL ? as_numbers(cg, stored) : NULL;
     if (numbers != NULL) {
         helper_row_store(cg, 1, LLVMBuildFreeze(cg->alu.b, numbers, ""));
         values = helper_rows(cg, 1);
     }
-    LLVMValueRef args[5] = {cg->block.ptr, mask_bits(cg), helper_rows(cg, 0), c32(cg, how), values};
-    call_helper(cg, "weir_rt_thread_access", LLVMVoidTypeInContext(cg->alu.ctx), args, 5);
+    LLVMValueRef args[6] = {cg->block.ptr,           mask_bits(cg), helper_rows(cg, 0),
+                            c32(cg, t->bytes | how), values,        shape};
+    call_helper(cg, "weir_rt_thread_access", LLVMVoidTypeInContext(cg->alu.ctx), args, 6);
 }
 
 void check_order(struct codegen *cg, enum jit_thread_order op, LLVMValueRef mask, LLVMValueRef arg,
@@ -221,6 +232,16 @@ void check_acquired(struct codegen *cg, const struct ptx_instr *i, LLVMValueRef 
 
 /* ---- all checks ---- */
 
+/* Each access by itself: a fault is one instruction's. */
+static void ask_about(struct codegen *cg, const struct ptx_operand *at, unsigned space,
+                      uint32_t what)
+{
+    struct told t = told_one(at, space, what & JIT_CHECK_BYTES);
+    if (asks(cg, JIT_CHECKS_MEMORY | JIT_CHECKS_DEVICES))
+        call_check(cg, "weir_rt_check", mask_bits(cg), what & ~JIT_CHECK_ATOMIC,
+                   told_addresses(cg, &t));
+}
+
 static void check_global(struct codegen *cg, const struct ptx_operand *at, unsigned space,
                          unsigned bytes, uint32_t how)
 {
@@ -228,11 +249,11 @@ static void check_global(struct codegen *cg, const struct ptx_operand *at, unsig
     bool named = at->var != NULL && at->reg < 0 && (uint64_t)at->offset < JIT_OTHERS_REACH;
     if (!is_looked_at(cg, space, named))
         return;
-    LLVMValueRef all = address_vector(cg, at, space), suspect;
     if (cg->k->opt->checked != JIT_CHECKS_DEVICES) {
-        ask_helper(cg, mask_bits(cg), all, what);
+        ask_about(cg, at, space, what);
         return;
     }
+    LLVMValueRef all = address_vector(cg, at, space), suspect;
     suspect = segments_maybe_others(cg, at, bytes);
     if (suspect == NULL && cg->check->inline_checks++ >= MANY_LOOKS)
         ask_helper(cg, mask_bits(cg), all, what | JIT_CHECK_OTHERS);
@@ -277,11 +298,18 @@ void check_access(struct codegen *cg, const struct ptx_instr *i, const struct pt
 {
     if (space == PTX_SPACE_SHARED)
         check_shared(cg, at, bytes, writes);
-    if (is_compared(cg, space))
-        compare_access(cg, address_vector(cg, at, space),
-                       bytes | compared_how(cg, i, space, writes), stored);
-    check_global(cg, at, space, bytes,
-                 (writes ? JIT_CHECK_WRITES : 0) | (is_strong(i) ? JIT_CHECK_ATOMIC : 0));
+    uint32_t how = (writes ? JIT_CHECK_WRITES : 0) | (is_strong(i) ? JIT_CHECK_ATOMIC : 0) |
+                   (space == PTX_SPACE_GENERIC ? JIT_CHECK_GENERIC : 0);
+    struct told t = told_one(at, space, bytes);
+    bool compared = is_compared(cg, space);
+    bool touched = asks(cg, JIT_CHECKS_TOUCHED) && is_looked_at(cg, space, false);
+    if ((compared || touched) && (writes || told_loads(cg, i, &t, TOLD_ACCESSES))) {
+        if (compared)
+            compare_access(cg, &t, compared_how(cg, i, space, writes), stored);
+        if (touched)
+            call_check(cg, "weir_rt_touch", mask_bits(cg), t.bytes | how, told_addresses(cg, &t));
+    }
+    check_global(cg, at, space, bytes, how);
 }
 
 /* Lines of a matrix are given by generic addresses. */
@@ -290,9 +318,9 @@ static void compare_lines(struct codegen *cg, LLVMValueRef mask, LLVMValueRef at
 {
     uint32_t how = bytes | (writes ? JIT_ACCESS_WRITE : 0) | JIT_ACCESS_GENERIC | JIT_ACCESS_MATRIX;
     helper_row_store(cg, 0, at);
-    LLVMValueRef args[5] = {cg->block.ptr, mask, helper_rows(cg, 0), c32(cg, how),
-                            LLVMConstNull(cg->ptr)};
-    call_helper(cg, "weir_rt_thread_access", LLVMVoidTypeInContext(cg->alu.ctx), args, 5);
+    LLVMValueRef args[6] = {cg->block.ptr,          mask,      helper_rows(cg, 0), c32(cg, how),
+                            LLVMConstNull(cg->ptr), c32(cg, 0)};
+    call_helper(cg, "weir_rt_thread_access", LLVMVoidTypeInContext(cg->alu.ctx), args, 6);
 }
 
 void check_lines(struct codegen *cg, unsigned space, LLVMValueRef start, LLVMValueRef pitch,
@@ -300,7 +328,7 @@ void check_lines(struct codegen *cg, unsigned space, LLVMValueRef start, LLVMVal
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef number[JIT_WARP];
-    uint32_t what = bytes | JIT_CHECK_WARP | (writes ? JIT_CHECK_WRITES : 0);
+    uint32_t what = bytes | JIT_CHECK_WARP | JIT_CHECK_GENERIC | (writes ? JIT_CHECK_WRITES : 0);
     bool looks = space != PTX_SPACE_CONST && is_looked_at(cg, space, false);
     if (!looks && !is_compared(cg, space))
         return;

@@ -471,7 +471,7 @@ bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
         c = as_elem(cg, operand_vector(cg, data + 1, a.type), a.elem);
     LLVMValueRef addr = address_vector(cg, at, mem_space(i));
     check_access(cg, i, at, mem_space(i), a.bytes * vec, true, NULL);
-    defined_load(cg, at, mem_space(i), a.bytes, (int)vec, NULL);
+    defined_load(cg, NULL, at, mem_space(i), a.bytes, (int)vec, NULL);
     defined_store(cg, at, mem_space(i), a.bytes, (int)vec, NULL);
     LLVMValueRef strong = check_strong_address(cg, i, at, mem_space(i));
     check_aligned(cg, a.shared ? address_vector(cg, at, PTX_SPACE_GENERIC) : addr, addr,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "compiler/codegen/instructions.h"
+#include "compiler/codegen/memory/access_told.h"
 #include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/values.h"
 
@@ -105,9 +106,38 @@ static void tell(struct codegen *cg, const char *helper, LLVMValueRef at, unsign
     LLVMBuilderRef b = cg->alu.b;
     at = LLVMBuildAdd(b, at, splat(cg, c64(cg, offset), JIT_WARP), "");
     helper_row_store(cg, 0, LLVMBuildFreeze(b, at, ""));
-    LLVMValueRef args[5] = {cg->block.ptr, mask_bits(cg), helper_rows(cg, 0), c32(cg, bytes),
-                            row != NULL ? row : LLVMConstNull(cg->ptr)};
-    call_helper(cg, helper, LLVMVoidTypeInContext(cg->alu.ctx), args, 5);
+    LLVMValueRef args[6] = {cg->block.ptr,
+                            mask_bits(cg),
+                            helper_rows(cg, 0),
+                            c32(cg, bytes | bytes << JIT_DEFINED_ELEMENT_SHIFT),
+                            row != NULL ? row : LLVMConstNull(cg->ptr),
+                            c32(cg, 0)};
+    call_helper(cg, helper, LLVMVoidTypeInContext(cg->alu.ctx), args, 6);
+}
+
+/* All elements of an access at once, of which no bits are carried. */
+static void tell_all(struct codegen *cg, const char *helper, const struct told *t, unsigned element)
+{
+    LLVMValueRef shape = told_addresses(cg, t);
+    LLVMValueRef args[6] = {
+        cg->block.ptr,          mask_bits(cg),
+        helper_rows(cg, 0),     c32(cg, t->bytes | element << JIT_DEFINED_ELEMENT_SHIFT),
+        LLVMConstNull(cg->ptr), shape};
+    call_helper(cg, helper, LLVMVoidTypeInContext(cg->alu.ctx), args, 6);
+}
+
+/* Whether bits are carried with an element, or nobody wants it. */
+static bool is_copied(struct codegen *cg, const struct ptx_operand *d, int vec)
+{
+    for (int k = 0; d != NULL && k < vec; k++)
+        if (element(d, k)->kind != PTX_OPR_REG || row_of(cg, element(d, k)) != NULL)
+            return true;
+    return false;
+}
+
+bool defined_is_copied(struct codegen *cg, const struct ptx_instr *load)
+{
+    return is_copied(cg, &load->operands[0], load->vec != 0 ? load->vec : 1);
 }
 
 static bool is_followed(const struct codegen *cg, unsigned space)
@@ -116,11 +146,17 @@ static bool is_followed(const struct codegen *cg, unsigned space)
            (space == PTX_SPACE_GLOBAL || space == PTX_SPACE_GENERIC || space == PTX_SPACE_SHARED);
 }
 
-void defined_load(struct codegen *cg, const struct ptx_operand *at, unsigned space, unsigned bytes,
-                  int vec, const struct ptx_operand *d)
+void defined_load(struct codegen *cg, const struct ptx_instr *i, const struct ptx_operand *at,
+                  unsigned space, unsigned bytes, int vec, const struct ptx_operand *d)
 {
     if (!is_followed(cg, space))
         return;
+    if (!is_copied(cg, d, vec)) {
+        struct told t = told_one(at, space, bytes * (unsigned)vec);
+        if (i == NULL || told_loads(cg, i, &t, TOLD_DEFINED))
+            tell_all(cg, "weir_rt_defined_read", &t, bytes);
+        return;
+    }
     LLVMValueRef address = address_vector(cg, at, space);
     for (int k = 0; k < vec; k++) {
         const struct ptx_operand *o = element(d, k);
@@ -134,6 +170,14 @@ void defined_store(struct codegen *cg, const struct ptx_operand *at, unsigned sp
 {
     if (!is_followed(cg, space))
         return;
+    bool copied = false;
+    for (int k = 0; k < vec; k++)
+        copied = copied || row_of(cg, element(data, k)) != NULL;
+    if (!copied) {
+        struct told t = told_one(at, space, bytes * (unsigned)vec);
+        tell_all(cg, "weir_rt_defined_write", &t, bytes);
+        return;
+    }
     LLVMValueRef address = address_vector(cg, at, space);
     for (int k = 0; k < vec; k++)
         tell(cg, "weir_rt_defined_write", address, (unsigned)k * bytes, bytes,

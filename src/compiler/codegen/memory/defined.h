@@ -6,9 +6,11 @@
 #include "compiler/codegen/codegen.h"
 
 /* Before a load of `vec` elements of `bytes` into registers, or one whose value decides something
- * at once (d NULL). */
-void defined_load(struct codegen *cg, const struct ptx_operand *at, unsigned space, unsigned bytes,
-                  int vec, const struct ptx_operand *d);
+ * at once (d NULL). i: where it is one of the kernel's loads; else NULL. */
+void defined_load(struct codegen *cg, const struct ptx_instr *i, const struct ptx_operand *at,
+                  unsigned space, unsigned bytes, int vec, const struct ptx_operand *d);
+/* Whether such a load's registers are only copied, or some are not wanted. */
+bool defined_is_copied(struct codegen *cg, const struct ptx_instr *load);
 /* Before a store of registers, or of what is known (data NULL). */
 void defined_store(struct codegen *cg, const struct ptx_operand *at, unsigned space, unsigned bytes,
                    int vec, const struct ptx_operand *data);

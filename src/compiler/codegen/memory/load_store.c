@@ -362,7 +362,7 @@ void load_lanes(struct codegen *cg, const struct ptx_instr *i, const struct ptx_
 {
     struct access a = describe_access(cg, i, at);
     check_access(cg, i, a.at, a.space, mem_natural(&a), false, NULL);
-    defined_load(cg, a.at, a.space, a.bytes, a.vec, NULL);
+    defined_load(cg, NULL, a.at, a.space, a.bytes, a.vec, NULL);
     load_vectors(cg, &a, out);
 }
 
@@ -400,7 +400,7 @@ bool emit_load(struct codegen *cg, const struct ptx_instr *i)
 {
     struct access a = describe_access(cg, i, &i->operands[1]);
     check_access(cg, i, a.at, a.space, mem_natural(&a), false, NULL);
-    defined_load(cg, a.at, a.space, a.bytes, a.vec, &i->operands[0]);
+    defined_load(cg, i, a.at, a.space, a.bytes, a.vec, &i->operands[0]);
     LLVMValueRef strong = check_strong_address(cg, i, a.at, a.space);
     keep_in_place(cg, &a);
     const struct ptx_operand *d = &i->operands[0];
