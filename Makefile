@@ -25,7 +25,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-long check-checks check-python check-asan check-tsan check-gpu check-gpu-pack model kill fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-gpu bench-counts bench-scaling bench-pools bench-nested bench-deps cccl install wheel clean
+.PHONY: all deps configure check check-long check-checks check-python check-asan check-tsan check-gpu check-gpu-pack model kill fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-gpu bench-checks bench-counts bench-scaling bench-pools bench-nested bench-deps cccl install wheel clean
 all: configure
 	@cmake --build $(BUILD)
 	@sh cmake/cccl.sh $(BUILD) once
@@ -123,6 +123,9 @@ bench-api: all
 # Calls on this machine's GPU, through Weir's runtime and NVIDIA's; without a GPU it says so.
 bench-gpu: all
 	@sh bench/gpu.sh $(BUILD)
+
+bench-checks: all
+	@cmake --build $(BUILD) --target weir_bench_kernels >/dev/null && python3 bench/checks.py $(BUILD)
 
 bench-counts: all
 	@sh bench/run.sh $(BUILD) --counts

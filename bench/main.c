@@ -324,9 +324,24 @@ static void run_rows(const struct options *options, int separate, struct means *
         }
 }
 
+/* Weir's side of one row, in this process and without a result, for bench/checks.py: prints its
+ * time. */
+static int run_alone(const char *name)
+{
+    for (int i = 0; i < BENCH_COUNT; i++)
+        if (!strcmp(name, benches[i]->name)) {
+            struct bench_problem problem = {.n = benches[i]->n};
+            benches[i]->make(&problem);
+            printf("%.4f\n", bench_run_weir(benches[i], &problem, BUDGET_MS, NULL));
+            return 0;
+        }
+    return 2;
+}
+
 static int usage(void)
 {
-    fprintf(stderr, "usage: weir-bench [--quick] [--kernel ROW] [--without weir|PoCL]\nrows:");
+    fprintf(stderr, "usage: weir-bench [--quick] [--kernel ROW] [--without weir|PoCL]\n"
+                    "       weir-bench --alone ROW\nrows:");
     for (int i = 0; i < BENCH_COUNT; i++)
         fprintf(stderr, " %s", benches[i]->name);
     fprintf(stderr, "\n");
@@ -336,6 +351,8 @@ static int usage(void)
 int main(int argc, char **argv)
 {
     struct options options = {.limit_s = 60};
+    if (argc == 3 && !strcmp(argv[1], "--alone"))
+        return run_alone(argv[2]);
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--quick"))
             options.quick = 1;
