@@ -112,11 +112,11 @@ static void fill(struct copy *c)
         memcpy(c->buffer + at, &nan, 2);
 }
 
-/* A float as a TF32: ten bits of fraction, rounded to nearest even. */
+/* A float as a TF32: ten bits of fraction, rounded to nearest even; one NaN for all. */
 static uint32_t round_tf32(uint32_t v)
 {
     if ((v & 0x7fffffff) > 0x7f800000)
-        return (v | 0x400000) & 0xffffe000;
+        return 0x7fffe000;
     return (v + 0xfff + (v >> 13 & 1)) & 0xffffe000;
 }
 
@@ -135,9 +135,12 @@ static void convert(const struct copy *c, uint8_t *p, uint32_t words)
 static uint32_t reduced_as(const struct copy *c)
 {
     static const uint8_t types[TENSOR_TYPES] = {
-        [TENSOR_U32] = JIT_U32 + 1, [TENSOR_S32] = JIT_S32 + 1, [TENSOR_U64] = JIT_U64 + 1,
-        [TENSOR_S64] = JIT_S64 + 1, [TENSOR_F16] = JIT_F16 + 1, [TENSOR_BF16] = JIT_BF16 + 1,
-        [TENSOR_F32] = JIT_F32 + 1, [TENSOR_F64] = JIT_F64 + 1, [TENSOR_F32_FTZ] = JIT_F32 + 1,
+        [TENSOR_U32] = JIT_U32 + 1,      [TENSOR_S32] = JIT_S32 + 1,
+        [TENSOR_U64] = JIT_U64 + 1,      [TENSOR_S64] = JIT_S64 + 1,
+        [TENSOR_F16] = JIT_F16 + 1,      [TENSOR_BF16] = JIT_BF16 + 1,
+        [TENSOR_F32] = JIT_F32 + 1,      [TENSOR_F64] = JIT_F64 + 1,
+        [TENSOR_F32_FTZ] = JIT_F32 + 1,  [TENSOR_TF32] = JIT_F32 + 1,
+        [TENSOR_TF32_FTZ] = JIT_F32 + 1,
     };
     uint32_t op = (c->op >> 8) - 1, type = types[c->m.type];
     bool wide = type == JIT_F32 + 1 || type == JIT_F64 + 1;
@@ -322,6 +325,9 @@ void weir_rt_tensor_copy(struct jit_block *j, uint32_t op, uint32_t mask,
         for (uint32_t d = 0; d < TENSOR_DIMS; d++)
             c.at[d] =
                 (int32_t)(rows[JIT_TENSOR_COORDINATES + d / 2][lane] >> (d % 2 != 0 ? 32 : 0));
+        if (c.m.interleave == 0 && c.at[0] * (int32_t)c.element % PIECE != 0)
+            leave(j, GRID_FAULT_ILLEGAL, lane,
+                  "a box begins at a multiple of 16 bytes along the first dimension");
         for (uint32_t a = 0; a < 3; a++)
             c.offset[a] = (int32_t)(rows[JIT_TENSOR_OFFSETS][lane] >> 16 * a & 0xffff);
         uint64_t ctas = (op & JIT_TENSOR_MANY) != 0 ? rows[JIT_TENSOR_CTAS][lane] : 0;

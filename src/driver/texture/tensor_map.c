@@ -131,11 +131,6 @@ WEIR_API CUresult cuTensorMapEncodeTiled(
             return wrong("boxes are 1 to 256 elements long");
         m.box[d] = (uint16_t)boxDim[d];
     }
-    if (m.interleave != TENSOR_INTERLEAVE_NONE &&
-        m.box[tensorRank - 2] * tensor_element_bytes(m.type) > tensor_slice_bytes(m.interleave))
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
-                            "interleaved tensor maps whose box has more channels than a slice are "
-                            "not supported");
     r = check_row(&m, boxDim[0]);
     if (r == CUDA_SUCCESS)
         memcpy(tensorMap, &m, sizeof m);
@@ -185,8 +180,8 @@ WEIR_API CUresult cuTensorMapEncodeIm2col(
 WEIR_API CUresult cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress)
 {
     struct tensor_map m;
-    if (tensorMap == NULL || (uintptr_t)tensorMap % 64 != 0)
-        return wrong("own address must be a multiple of 64");
+    if (tensorMap == NULL)
+        return wrong("own address must not be NULL");
     memcpy(&m, tensorMap, sizeof m);
     if (m.tag != TENSOR_MAP_TAG)
         return wrong("memory holds no map");
