@@ -143,13 +143,20 @@ static bool stage(struct copy_args *args, const struct device_copy *copy, uint64
     return true;
 }
 
-/* Waits for a copy or a set that was enqueued. */
-static void wait_for(struct device_stream *s, uint64_t count)
+/* Waits for a copy or a set that was enqueued, and prints what kernels printed if that is asked
+ * for. The stream may be gone then. */
+static enum device_error wait_for(struct device_stream *s, uint64_t count, bool flush)
 {
     uint64_t begun = observed() ? clock_ns() : 0;
+    stream_ref(s);
     wait_count(s, count, false);
     if (observed())
         observed_host(OBSERVE_TRANSFER, s, count, 0, begun);
+    if (flush)
+        grid_flush(s->ctx->env);
+    enum device_error status = device_context_status(s->ctx);
+    stream_unref(s);
+    return status;
 }
 
 /* Whether a command enqueued now would have to wait for others. */
@@ -161,17 +168,40 @@ static bool would_wait(struct device_stream *s)
 }
 
 /* From pageable to device memory, without the caller's waiting for the stream if possible. */
-static void copy_from_pageable(struct device_stream *s, const struct device_copy *copy)
+static enum device_error copy_from_pageable(struct device_stream *s, const struct device_copy *copy)
 {
     struct copy_args args;
     uint64_t bytes;
     if (would_wait(s) && stage(&args, copy, &bytes)) {
         enqueue_copy(s, &args);
         device_call(s, unstage, (void *)bytes);
-        return;
+        return device_context_status(s->ctx);
     }
     copy_args_make(&args, copy);
-    wait_for(s, enqueue_copy(s, &args));
+    return wait_for(s, enqueue_copy(s, &args), false);
+}
+
+static enum device_error copy_by_sides(struct device_stream *s, const struct device_copy *copy,
+                                       enum device_copy_mode mode)
+{
+    struct copy_args args;
+    copy_args_make(&args, copy);
+    enum side src = side_of(copy->src), dst = side_of(copy->dst);
+    if (copy->src_host && src == SIDE_MANAGED)
+        src = SIDE_PAGEABLE;
+    if (copy->dst_host && dst == SIDE_MANAGED)
+        dst = SIDE_PAGEABLE;
+    bool host_to_host = src <= SIDE_PINNED && dst <= SIDE_PINNED;
+    if (mode == DEVICE_COPY_ASYNC && src == SIDE_PAGEABLE && !host_to_host &&
+        dst != SIDE_PAGEABLE) {
+        return copy_from_pageable(s, copy);
+    }
+    uint64_t count = enqueue_copy(s, &args);
+    bool wait = mode == DEVICE_COPY_SYNC ? src != SIDE_DEVICE || dst != SIDE_DEVICE
+                                         : host_to_host || dst == SIDE_PAGEABLE;
+    if (!wait)
+        return DEVICE_OK;
+    return wait_for(s, count, mode == DEVICE_COPY_SYNC);
 }
 
 enum device_error device_copy(struct device_stream *s, const struct device_copy *copy,
@@ -185,36 +215,22 @@ enum device_error device_copy(struct device_stream *s, const struct device_copy 
     if (copy->dst == NULL || copy->src == NULL || copy->width > (uint64_t)1 << 48 ||
         copy->height > (uint64_t)1 << 48 || copy->depth > (uint64_t)1 << 48)
         return DEVICE_INVALID_VALUE;
-    struct copy_args args;
-    copy_args_make(&args, copy);
     if (mode == DEVICE_COPY_QUEUED) {
+        struct copy_args args;
+        copy_args_make(&args, copy);
         enqueue_copy(s, &args);
         return DEVICE_OK;
     }
-    enum side src = side_of(copy->src), dst = side_of(copy->dst);
-    if (copy->src_host && src == SIDE_MANAGED) {
-        /* What is in the stream may still write the source. */
-        if (mode == DEVICE_COPY_ASYNC && !stream_idle(s))
-            device_stream_sync(s);
-        src = SIDE_PAGEABLE;
+    /* What is in the stream may still write a source that the host is to read now. */
+    if (copy->src_host && mode == DEVICE_COPY_ASYNC && side_of(copy->src) == SIDE_MANAGED &&
+        !stream_idle(s)) {
+        stream_ref(s);
+        device_stream_sync(s);
+        status = copy_by_sides(s, copy, mode);
+        stream_unref(s);
+        return status;
     }
-    if (copy->dst_host && dst == SIDE_MANAGED)
-        dst = SIDE_PAGEABLE;
-    bool host_to_host = src <= SIDE_PINNED && dst <= SIDE_PINNED;
-    if (mode == DEVICE_COPY_ASYNC && src == SIDE_PAGEABLE && !host_to_host &&
-        dst != SIDE_PAGEABLE) {
-        copy_from_pageable(s, copy);
-        return device_context_status(s->ctx);
-    }
-    uint64_t count = enqueue_copy(s, &args);
-    bool wait = mode == DEVICE_COPY_SYNC ? src != SIDE_DEVICE || dst != SIDE_DEVICE
-                                         : host_to_host || dst == SIDE_PAGEABLE;
-    if (!wait)
-        return DEVICE_OK;
-    wait_for(s, count);
-    if (mode == DEVICE_COPY_SYNC)
-        grid_flush(s->ctx->env);
-    return device_context_status(s->ctx);
+    return copy_by_sides(s, copy, mode);
 }
 
 enum device_error device_set(struct device_stream *s, const struct device_set *set, bool wait)
@@ -238,8 +254,7 @@ enum device_error device_set(struct device_stream *s, const struct device_set *s
     enum side dst = side_of(set->dst);
     if (dst != SIDE_PINNED && dst != SIDE_MANAGED)
         return DEVICE_OK;
-    wait_for(s, count);
-    return device_context_status(s->ctx);
+    return wait_for(s, count, false);
 }
 
 /* ---- the rest ---- */

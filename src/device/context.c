@@ -19,6 +19,12 @@ struct device_context *device_context_new(struct device *dev)
     return ctx;
 }
 
+struct device_context *context_ref(struct device_context *ctx)
+{
+    atomic_fetch_add_explicit(&ctx->refs, 1, memory_order_relaxed);
+    return ctx;
+}
+
 void context_unref(struct device_context *ctx)
 {
     if (atomic_fetch_sub_explicit(&ctx->refs, 1, memory_order_acq_rel) != 1)
@@ -158,7 +164,10 @@ enum device_error device_context_sync(struct device_context *ctx)
         return DEVICE_FORKED;
     if (device_in_host_function())
         return DEVICE_NOT_PERMITTED;
+    context_ref(ctx);
     wait_for_all(ctx);
     grid_flush(ctx->env);
-    return device_context_status(ctx);
+    enum device_error status = device_context_status(ctx);
+    context_unref(ctx);
+    return status;
 }

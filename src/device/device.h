@@ -132,6 +132,8 @@ enum { DEVICE_PRIORITY_LOWEST = 0, DEVICE_PRIORITY_HIGHEST = -5 };
 struct device_stream *device_stream_new(struct device_context *ctx, unsigned flags, int priority);
 /* Returns at once; work that is queued still runs. */
 void device_stream_free(struct device_stream *s);
+/* The same for a stream that calls under way may still use: device_stream_release is to follow. */
+void device_stream_end(struct device_stream *s);
 
 /* Handle 0 of the context, and the calling thread's own default stream (blocking with respect to
  * the legacy one; made at first use, freed with the thread or the context). */

@@ -318,12 +318,18 @@ enum device_error device_event_sync(struct device_event *e)
     struct recording r;
     if (recorded_elsewhere(e, &r)) {
         uint64_t since = observed() ? clock_ns() : 0;
+        event_ref(e);
+        uint32_t calls = hold_pause();
         shared_event_wait(e->shared, r);
+        hold_resume(calls);
         if (observed())
             observed_foreign(e->number, since);
-        return device_context_status(e->ctx);
+        enum device_error status = device_context_status(e->ctx);
+        event_unref(e);
+        return status;
     }
     struct vector_clock *after;
+    event_ref(e);
     struct device_stream *s = event_recording(e, &count, &after);
     if (s != NULL) {
         uint64_t begun = observed() ? clock_ns() : 0;
@@ -337,7 +343,9 @@ enum device_error device_event_sync(struct device_event *e)
     }
     order_prove(after);
     grid_flush(e->ctx->env);
-    return device_context_status(e->ctx);
+    enum device_error status = device_context_status(e->ctx);
+    event_unref(e);
+    return status;
 }
 
 /* The time of a complete recording. */

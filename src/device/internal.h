@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "device/device.h"
+#include "device/hold.h"
 #include "device/shared_event.h"
 #include "observe/observe.h"
 
@@ -416,6 +417,7 @@ struct device_context {
     _Atomic uint32_t blocking;     /* how many of them are blocking */
 };
 
+struct device_context *context_ref(struct device_context *ctx); /* returns it */
 void context_unref(struct device_context *ctx);
 /* Takes a stream off the list, once. */
 void context_unlist(struct device_stream *s);
@@ -545,7 +547,8 @@ void *turns_main(void *number);
 /* ---- waiting (wait.c) ---- */
 
 /* Blocks the host thread until the stream's count is reached, helping. `any`: help with any work.
- */
+ * Gives up what the thread's call holds (hold.h): the caller has references to all that it uses
+ * afterwards. */
 void wait_count(struct device_stream *s, uint64_t count, bool any);
 /* Waits for what can run now: until nothing has been under way for `idle_ns`, as when the work
  * waits for this thread, and 150 ms at most. `spins`: it may wait for memory that others write, so

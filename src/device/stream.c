@@ -98,7 +98,7 @@ struct device_stream *device_stream_new(struct device_context *ctx, unsigned fla
     return s;
 }
 
-void device_stream_free(struct device_stream *s)
+void device_stream_end(struct device_stream *s)
 {
     pthread_mutex_lock(&s->lock);
     s->freed = true;
@@ -109,6 +109,11 @@ void device_stream_free(struct device_stream *s)
     order_stream_ends(s);
     if (observed())
         observe_stream_ended(device_stream_observed_id(s));
+}
+
+void device_stream_free(struct device_stream *s)
+{
+    device_stream_end(s);
     stream_unref(s);
 }
 
@@ -508,11 +513,14 @@ static void wait_blocking(struct device_context *ctx)
     free(streams);
 }
 
-static void sync_wait(struct device_stream *s)
+/* The caller has a reference to the stream, unless it is idle. */
+static void sync_wait(struct device_stream *s, bool idle)
 {
     struct order_awaited awaited;
     order_await(&awaited, s);
-    if (s == s->ctx->legacy && !blocking_done(s->ctx))
+    if (idle)
+        ;
+    else if (s == s->ctx->legacy && !blocking_done(s->ctx))
         wait_blocking(s->ctx);
     else
         wait_count(s, stream_enqueued(s), false);
@@ -526,14 +534,17 @@ static __attribute__((noinline)) enum device_error sync_slowly(struct device_str
     if (device_in_host_function())
         return DEVICE_NOT_PERMITTED;
     struct observed_host seen = {0};
+    stream_ref(s);
     if (observed())
         observed_sync_begin(&seen, s);
-    sync_wait(s);
+    sync_wait(s, false);
     if (observed())
         observed_host_end(&seen, OBSERVE_STREAM, s);
     free(seen.work);
     grid_flush(s->ctx->env);
-    return device_context_status(s->ctx);
+    enum device_error status = device_context_status(s->ctx);
+    stream_unref(s);
+    return status;
 }
 
 enum device_error device_stream_sync(struct device_stream *s)
@@ -541,7 +552,13 @@ enum device_error device_stream_sync(struct device_stream *s)
     if (WEIR_UNLIKELY(slow_path(SLOW_PATH_FORKED | SLOW_PATH_HOST_FUNCTION | SLOW_PATH_OBSERVED) !=
                       0))
         return sync_slowly(s);
-    sync_wait(s);
+    bool idle = stream_idle(s);
+    if (!idle)
+        stream_ref(s);
+    sync_wait(s, idle);
     grid_flush(s->ctx->env);
-    return device_context_status(s->ctx);
+    enum device_error status = device_context_status(s->ctx);
+    if (!idle)
+        stream_unref(s);
+    return status;
 }

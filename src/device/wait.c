@@ -147,16 +147,24 @@ static void wait_here(void *arg)
             sleep_on(s, h->count);
 }
 
-void wait_count_by(struct device_stream *s, uint64_t count, bool any, enum device_wait mode)
+static void wait_working(struct device_stream *s, uint64_t count, bool any, enum device_wait mode)
 {
-    if (schedule_on()) {
-        turns_wait(s, count, 0);
-        return;
-    }
     struct host_wait h = {
         .stream = s, .count = count, .any = any, .mode = mode, .worker = sched_worker()};
     atomic_store_explicit(&s->host_runs, true, memory_order_relaxed);
     grid_signals_enter(h.worker);
     stack_call(wait_here, &h);
     grid_signals_leave(h.worker);
+}
+
+void wait_count_by(struct device_stream *s, uint64_t count, bool any, enum device_wait mode)
+{
+    stream_ref(s);
+    uint32_t calls = hold_pause();
+    if (schedule_on())
+        turns_wait(s, count, 0);
+    else
+        wait_working(s, count, any, mode);
+    hold_resume(calls);
+    stream_unref(s);
 }

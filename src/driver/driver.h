@@ -16,7 +16,9 @@
 #include "base/slow_path.h"
 #include "base/thread_fast.h"
 #include "device/device.h"
+#include "device/hold.h"
 #include "driver/handle.h"
+#include "driver/retire.h"
 #include "exec/cdp.h"
 #include "exec/grid.h"
 #include "loader/loader.h"
@@ -92,6 +94,7 @@ struct CUctx_st {
     unsigned api_version;                    /* CUDA's whose call made it; 0: any since 3.2 */
     atomic_uint attached;                    /* cuCtxAttach less cuCtxDetach */
     _Atomic(struct device_context *) device; /* NULL: the context is not active, or destroyed */
+    atomic_bool live;                        /* not so, either, while it ends or is reset */
     pthread_mutex_t lock;                    /* modules, streams and events of the context */
     struct CUmod_st *modules;
     struct CUstream_st *streams;
@@ -110,6 +113,7 @@ struct CUstream_st {
     struct device_stream *device;
     CUcontext ctx;
     struct stream_attributes attributes;
+    struct retired retired;
     struct CUstream_st *next, **link; /* in the context's list */
 };
 
@@ -120,6 +124,7 @@ struct CUevent_st {
     unsigned flags;
     struct event_capture *captured; /* where in a capture it was last recorded; or NULL */
     bool foreign;                   /* opened, of another process */
+    struct retired retired;
     struct CUevent_st *next, **link;
 };
 
@@ -271,13 +276,18 @@ extern WEIR_THREAD_FAST struct driver_thread {
     CUcontext current; /* NULL: none. Its object stays when the context goes */
     CUstream plain;    /* a stream of that context that a call was given; NULL: none */
 } driver_thread;
+/* Whether calls may use the context. What ends it waits for those that do (device/hold.h). */
+static inline bool context_live(const struct CUctx_st *c)
+{
+    return atomic_load_explicit(&c->live, memory_order_relaxed);
+}
 /* The same, checked: success means it is live and has no fault, and the call is permitted here. */
 CUresult driver_current_asked(CUcontext *ctx);
 static inline CUresult driver_current(CUcontext *ctx)
 {
     CUcontext c = *ctx = driver_thread.current;
-    return WEIR_LIKELY(fast_path() && c != NULL && c->device != NULL) ? CUDA_SUCCESS
-                                                                      : driver_current_asked(ctx);
+    return WEIR_LIKELY(fast_path() && c != NULL && context_live(c)) ? CUDA_SUCCESS
+                                                                    : driver_current_asked(ctx);
 }
 /* The same for calls that free something (driver_initialized). */
 CUresult driver_current_freeing(CUcontext *ctx);
@@ -286,6 +296,14 @@ CUresult driver_current_any(CUcontext *ctx);
 /* Whether a live context on a device of the lower layers has a fault; negative: on any. */
 bool driver_faulted(int ordinal);
 CUresult context_check(CUcontext ctx);
+/* Waits for the context's work. CUDA_ERROR_CONTEXT_IS_DESTROYED: it was reset or destroyed
+ * meanwhile, and nothing that the call has found in it before is there any more. */
+CUresult context_wait(CUcontext ctx);
+/* The same for what was wiped (handle_wipe) and is to be freed: waits before for the calls of other
+ * threads that may have found it, and for no fault. */
+bool context_settle(CUcontext ctx);
+/* Waits until no context is being reset or destroyed. */
+void contexts_await_ends(void);
 bool context_flags_valid(unsigned flags);
 void context_set_flags(CUcontext ctx, unsigned flags);
 CUcontext driver_primary(int ordinal); /* object of a device's primary context; may be inactive */
@@ -322,7 +340,7 @@ static inline CUresult driver_find_stream(CUstream h, bool per_thread, struct de
  * ends after its streams. */
 static inline bool driver_last_stream(CUstream h)
 {
-    return WEIR_LIKELY(h == driver_thread.plain && h != NULL && h->tag == TAG_STREAM);
+    return WEIR_LIKELY(h == driver_thread.plain && h != NULL && handle_tag(h) == TAG_STREAM);
 }
 /* Whether that is so and no slow-path flag is set. What is called often asks this first, and only
  * when it is not so all that there is to ask. */
@@ -369,7 +387,14 @@ void module_limit_registers(struct ptx_module *ptx, const void *image, size_t si
 /* Defines what it calls by name of the device runtime library; NULL and a message: that does not
  * fit. The module is consumed. (module/builtin.c) */
 struct ptx_module *module_link_builtin(struct ptx_module *m, struct diag *d);
+/* No call finds it and its functions any more. False: another thread unloads it. */
+bool module_wipe(CUmodule m);
+/* It is wiped. Waits for what uses it, and frees it. */
 void module_unload(CUmodule m);
+/* The same when nothing uses it any more; `memory`: its variables are the caller's to free, or
+ * gone.
+ */
+void module_free(CUmodule m, bool memory);
 CUresult module_function(CUmodule m, const char *name, CUfunction *out);
 void variant_free_cdp(struct variant *v); /* (launch/cdp.c) */
 /* The objects that belong to pointers to the module's functions. (launch/cdp.c) */

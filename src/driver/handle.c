@@ -139,7 +139,7 @@ static void *take_dead(struct kind *k)
     return d;
 }
 
-void *handle_new(uint32_t tag, size_t bytes)
+void *handle_begin(uint32_t tag, size_t bytes)
 {
     char *p;
     pthread_mutex_lock(&lock);
@@ -156,22 +156,37 @@ void *handle_new(uint32_t tag, size_t bytes)
     if (p == NULL)
         return NULL;
     memset(p + sizeof tag, 0, bytes - sizeof tag);
-    atomic_store_explicit((_Atomic uint32_t *)(void *)p, tag, memory_order_release);
     return p;
 }
 
-void handle_free(void *object)
+void *handle_new(uint32_t tag, size_t bytes)
 {
-    if (object == NULL)
-        return;
-    struct dead *d = object;
+    void *object = handle_begin(tag, bytes);
+    if (object != NULL)
+        handle_publish(object, tag);
+    return object;
+}
+
+bool handle_wipe(void *object)
+{
+    if (atomic_exchange((_Atomic uint32_t *)object, 0) == 0)
+        return false; /* two threads destroy it at once */
     if (observed())
         observe_object_ended(object);
-    uint32_t tag = atomic_exchange((_Atomic uint32_t *)object, 0);
-    if (tag == 0)
-        return; /* two threads destroy it at once */
+    return true;
+}
+
+static uint32_t kind_at(const void *object)
+{
+    uint64_t at = (uintptr_t)object - handle_range.base;
+    return ((const struct handle_slab *)(handle_range.base + at / HANDLE_SLAB * HANDLE_SLAB))->tag;
+}
+
+void handle_recycle(void *object)
+{
+    struct dead *d = object;
     pthread_mutex_lock(&lock);
-    struct kind *k = kind_of(tag, sizeof *d);
+    struct kind *k = kind_of(kind_at(object), sizeof *d);
     d->next = NULL;
     if (k->last != NULL)
         k->last->next = d;
@@ -180,4 +195,10 @@ void handle_free(void *object)
     k->last = d;
     k->dead++;
     pthread_mutex_unlock(&lock);
+}
+
+void handle_free(void *object)
+{
+    if (object != NULL && handle_wipe(object))
+        handle_recycle(object);
 }

@@ -38,6 +38,14 @@ struct handle_slab {
  * at most half a slab. NULL only where no slab is ready any more (handle_fill), which driver_ready
  * refuses calls before. */
 void *handle_new(uint32_t tag, size_t bytes);
+/* The same in two, for what a stale handle of another thread may find while it is made: without the
+ * tag first, */
+void *handle_begin(uint32_t tag, size_t bytes);
+/* and live once its fields are set. */
+static inline void handle_publish(void *object, uint32_t tag)
+{
+    atomic_store_explicit((_Atomic uint32_t *)object, tag, memory_order_release);
+}
 
 /* Makes slabs ready for when the system gives no memory. False: few are, and no more are to be had.
  */
@@ -45,6 +53,18 @@ bool handle_fill(void);
 
 /* Wipes the tag; what the object owns is the caller's to free before. NULL is allowed. */
 void handle_free(void *object);
+/* The same in two. No call finds the object any more, though some may have before: hold_drain
+ * (device/hold.h) waits for them. False: another thread has done so, and the object is its to free.
+ */
+bool handle_wipe(void *object);
+/* Lets the object be used again, which was wiped or never published. */
+void handle_recycle(void *object);
+
+/* The tag of what once was an object. */
+static inline uint32_t handle_tag(const void *h)
+{
+    return atomic_load_explicit((const _Atomic uint32_t *)h, memory_order_relaxed);
+}
 
 /* Whether h, any bits, is a live object of that kind. */
 static inline bool handle_live(const void *h, uint32_t tag)
@@ -56,8 +76,7 @@ static inline bool handle_live(const void *h, uint32_t tag)
         return false;
     const struct handle_slab *slab =
         (const struct handle_slab *)(base + at / HANDLE_SLAB * HANDLE_SLAB);
-    return slab->tag == tag &&
-           atomic_load_explicit((const _Atomic uint32_t *)h, memory_order_relaxed) == tag;
+    return slab->tag == tag && handle_tag(h) == tag;
 }
 
 #endif

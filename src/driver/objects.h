@@ -11,13 +11,16 @@
     WEIR_API CUresult name params { return name##_impl(false, __VA_ARGS__); }                      \
     WEIR_API CUresult name##_ptsz params { return name##_impl(true, __VA_ARGS__); }
 
-void stream_destroy(CUstream s); /* takes it off its context's list; work still runs */
+/* Their handles are wiped, and they are on no list any more; work still runs. What calls under way
+ * may have found is freed later. */
+void stream_end(CUstream s);
 /* A handle for the event, on the context's list. */
 CUevent event_make(CUcontext c, struct device_event *d, unsigned flags);
-void event_destroy(CUevent e);
+void event_end(CUevent e);
 
-/* Frees it and its memory; nothing may use it any more. */
-void array_destroy(CUarray a);
+/* Frees it, whose handle is wiped and which is on no list any more; `memory`: its memory, too.
+ * Nothing may use it. */
+void array_free(CUarray a, bool memory);
 CUresult array_check(CUarray a);
 /* Where a box is that starts at byte x of row y of slice z: refused when it leaves the array. */
 CUresult array_locate(CUarray a, uint64_t x, uint64_t y, uint64_t z, uint64_t width, uint64_t rows,
@@ -94,7 +97,9 @@ static inline bool graph_memory_hidden(const void *address)
     return WEIR_UNLIKELY(atomic_load_explicit(&graph_memories, memory_order_relaxed) > 0) &&
            graph_memory_hides_at(address);
 }
-/* The device begins anew: the program's pools are gone, the default one is empty. */
+/* The device begins anew: no call finds the program's pools any more; and, when no call that has
+ * found them before is under way: they are gone, and the default one is empty. */
+void pools_wipe(CUdevice dev);
 void pools_reset(CUdevice dev);
 /* From now on the process tells others of its pools. Once. (pool/report.c) */
 void pool_report_begin(void);
@@ -141,7 +146,8 @@ CUresult driver_read_file(const char *path, char **text, size_t *size);
 
 /* Memory and initial contents for the module's variables; undone by the other, also half-way. */
 CUresult module_make_variables(CUmodule m, const struct module_source *source);
-void module_free_variables(CUmodule m);
+/* `memory`: it is to be freed, too. */
+void module_free_variables(CUmodule m, bool memory);
 
 /* Variables of a module by name: address and size. */
 CUresult module_global(CUmodule m, const char *name, CUdeviceptr *at, size_t *bytes);

@@ -8,6 +8,8 @@
 2. Each thread-local variable, and each function type or struct with function pointers that a header
    offers, is named in docs/upcalls.md; and what is named there exists.
 3. No source file is longer, and no directory holds more files, than a reader can survey.
+4. Each function of the driver API that uses objects begins with HOLD (src/device/hold.h), or does nothing but call
+   one that does.
 """
 import os
 import re
@@ -168,12 +170,36 @@ def check_opening(texts, errors):
             errors.append(f"{path}: opens with the name {named}")
 
 
+# Functions of contexts' beginnings and ends, which wait for those that hold something.
+LIFE = {"cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxReset_v2",
+        "cuDevicePrimaryCtxSetFlags_v2", "cuDevicePrimaryCtxGetState", "cuCtxDestroy_v2", "cuCtxCreate_v2",
+        "cuCtxCreate_v3", "cuCtxCreate_v4"}
+OBJECTS = re.compile(r"src/driver/(context|graph|launch|memory|module|pool|stream|texture)/\w+\.c$")
+DEFINITION = re.compile(r"^ *(?:WEIR_API|static|ENTRY)[^;{}=]*?(\w+(?:##\w+)?)(?:\([^;{}]*?\)| params)\s*\n? *\{(.*?)\n? *\}$",
+                        re.M | re.S)
+
+
+def check_holds(path, text, errors):
+    text = text.replace("\\\n", "\n")
+    text = "\n".join(line.rstrip() for line in text.splitlines())
+    for m in DEFINITION.finditer(text):
+        name, body = m.group(1), m.group(2).strip()
+        public = m.group(0).lstrip().startswith("WEIR_API")
+        both = name.endswith("_impl") and f"BOTH({name[:-5]}," in text
+        if not (public or both) or "CUresult" not in m.group(0).split("(")[0] or name in LIFE:
+            continue
+        if not body.startswith("HOLD;") and "HOLD;" not in body and not re.fullmatch(r"return [^;]*;", body):
+            errors.append(f"{path}: {name} uses objects without HOLD (src/device/hold.h)")
+
+
 def main():
     root = sys.argv[1]
     texts = {path: read(root, path) for path in sources(root)}
     errors = []
     for path, text in texts.items():
         check_includes(path, COMMENT.sub("", text), errors)
+        if OBJECTS.match(path):
+            check_holds(path, COMMENT.sub("", text), errors)
     check_listed(root, texts, errors)
     check_layer_table(root, errors)
     check_sizes(texts, errors)

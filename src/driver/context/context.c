@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/own_threads.h"
 #include "base/stack.h"
 #include "driver/driver.h"
@@ -13,7 +14,9 @@ enum { STACK_DEPTH = 16 };
 
 static CUcontext primary[MEM_MAX_DEVICES];
 static pthread_once_t primary_once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Held while a primary context is made and while any context ends or is reset. Nobody who waits for
+ * it holds anything (device/hold.h): who has it may wait for all that do. */
+static pthread_mutex_t life_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Current contexts of a host thread, innermost last. On the heap, until the thread ends: static
  * thread-local storage, which libraries that are opened late share, must stay small. */
@@ -146,7 +149,31 @@ CUresult context_check(CUcontext ctx)
     if (WEIR_UNLIKELY(ctx != driver_thread.current || ctx == NULL) &&
         !handle_live(ctx, TAG_CONTEXT))
         return CUDA_ERROR_INVALID_CONTEXT;
-    return ctx->device == NULL ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
+    return context_live(ctx) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+/* Whether the context has not been reset nor destroyed since it had that number. */
+static bool same(CUcontext c, uint64_t id) { return context_live(c) && atomic_load(&c->id) == id; }
+
+CUresult context_wait(CUcontext c)
+{
+    if (!context_live(c))
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    uint64_t id = atomic_load(&c->id);
+    enum device_error e = device_context_sync(c->device);
+    return same(c, id) ? driver_from_device(c, e) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+bool context_settle(CUcontext c)
+{
+    if (!context_live(c))
+        return false;
+    uint64_t id = atomic_load(&c->id);
+    hold_drain();
+    if (!same(c, id))
+        return false;
+    driver_from_device(c, device_context_sync(c->device)); /* tells a fault while it can */
+    return same(c, id);
 }
 
 CUresult driver_current_any(CUcontext *ctx)
@@ -173,6 +200,7 @@ CUresult driver_current_freeing(CUcontext *ctx)
 
 WEIR_API CUresult cuCtxGetCurrent(CUcontext *out)
 {
+    HOLD;
     CU_TRY(driver_ready());
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -182,6 +210,7 @@ WEIR_API CUresult cuCtxGetCurrent(CUcontext *out)
 
 WEIR_API CUresult cuCtxSetCurrent(CUcontext ctx)
 {
+    HOLD;
     CU_TRY(driver_ready());
     struct context_stack *s = stack_of_thread();
     if (s == NULL)
@@ -202,6 +231,7 @@ WEIR_API CUresult cuCtxSetCurrent(CUcontext ctx)
 
 WEIR_API CUresult cuCtxPushCurrent_v2(CUcontext ctx)
 {
+    HOLD;
     CU_TRY(driver_ready());
     if (ctx == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -219,6 +249,7 @@ WEIR_API CUresult cuCtxPushCurrent_v2(CUcontext ctx)
 
 WEIR_API CUresult cuCtxPopCurrent_v2(CUcontext *out)
 {
+    HOLD;
     CU_TRY(driver_ready());
     struct context_stack *s = own_stack;
     if (s == NULL || s->count == 0)
@@ -272,36 +303,108 @@ static bool activate(CUcontext c)
             return false;
         device_context_set_wait(c->device, wait_of(c->flags));
         atomic_store(&c->id, atomic_fetch_add(&context_ids, 1) + 1);
+        atomic_store(&c->live, true);
     }
     return c->device != NULL;
 }
 
-/* Frees all objects of the context; with `keep` the context goes on as new (device reset). */
+/* What a context had when it ended: wiped, on no list of the context's any more. */
+struct ended {
+    CUmodule modules;
+    CUarray arrays;
+    CUstream streams;
+    CUevent events;
+};
+
+/* What another thread has wiped is left to it. */
+#define TAKE(from, to, wipe)                                                                       \
+    for (__typeof__(from) item = (from), after; item != NULL; item = after) {                      \
+        after = item->next;                                                                        \
+        if (wipe(item)) {                                                                          \
+            LIST_REMOVE(item);                                                                     \
+            LIST_INSERT(to, item);                                                                 \
+        }                                                                                          \
+    }
+
+static void take_objects(CUcontext c, struct ended *e)
+{
+    pthread_mutex_lock(&c->lock);
+    TAKE(c->modules, e->modules, module_wipe)
+    TAKE(c->arrays, e->arrays, handle_wipe)
+    TAKE(c->streams, e->streams, handle_wipe)
+    TAKE(c->events, e->events, handle_wipe)
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* Nothing uses them any more. Their memory is the context's. */
+static void free_taken(struct ended *e)
+{
+    for (CUmodule m = e->modules, next; m != NULL; m = next) {
+        next = m->next;
+        module_free(m, true);
+    }
+    for (CUarray a = e->arrays, next; a != NULL; a = next) {
+        next = a->next;
+        array_free(a, true);
+    }
+    for (CUstream s = e->streams, next; s != NULL; s = next) {
+        next = s->next;
+        stream_end(s);
+    }
+    for (CUevent v = e->events, next; v != NULL; v = next) {
+        next = v->next;
+        event_end(v);
+    }
+    retire_sweep();
+}
+
+static void device_gone(CUcontext c)
+{
+    struct device_context *device = c->device;
+    pthread_mutex_lock(&all.lock); /* driver_faulted looks at it */
+    c->device = NULL;
+    pthread_mutex_unlock(&all.lock);
+    device_context_free(device);
+}
+
+/* Frees all objects of the context; with `keep` the context goes on as new (device reset). From the
+ * first step on calls are refused; those that were under way end before anything is freed, and what
+ * they have still enqueued. The life lock is held, and the thread holds nothing. */
 static void free_objects(CUcontext c, bool keep)
 {
-    device_context_sync(c->device);
-    while (c->modules != NULL)
-        module_unload(c->modules);
-    while (c->arrays != NULL)
-        array_destroy(c->arrays);
+    struct ended e = {0};
+    driver_from_device(c,
+                       device_context_sync(c->device)); /* a fault is told while lines are known */
+    atomic_store(&c->live, false);
+    atomic_store(&c->id, atomic_fetch_add(&context_ids, 1) + 1);
+    take_objects(c, &e);
+    if (c->primary)
+        pools_wipe(c->ordinal);
+    hold_drain();
+    take_objects(c, &e); /* what those calls have made */
+    driver_from_device(c, device_context_sync(c->device));
     textures_destroy(c);
-    while (c->streams != NULL)
-        stream_destroy(c->streams);
-    while (c->events != NULL)
-        event_destroy(c->events);
+    free_taken(&e);
     if (c->primary)
         pools_reset(c->ordinal);
-    if (keep) {
+    if (keep)
         device_context_reset(c->device);
-    } else {
-        device_context_free(c->device);
-        c->device = NULL;
-    }
-    atomic_store(&c->id, atomic_fetch_add(&context_ids, 1) + 1);
+    else
+        device_gone(c);
     atomic_store(&c->peers, 0);
     if (keep)
         grid_env_set_peers(device_context_env(c->device), 0);
     fault_forget(c);
+    atomic_store(&c->id, atomic_fetch_add(&context_ids, 1) + 1); /* who saw the last one failed */
+    atomic_store(&c->live, keep);
+}
+
+void contexts_await_ends(void)
+{
+    uint32_t calls = hold_pause();
+    pthread_mutex_lock(&life_lock);
+    pthread_mutex_unlock(&life_lock);
+    hold_resume(calls);
 }
 
 /* A device's primary context, with the lock of all primary ones held. Not for host functions: a
@@ -312,7 +415,7 @@ static CUresult lock_primary(CUdevice dev, CUcontext *c)
     if (device_in_host_function())
         return CUDA_ERROR_NOT_PERMITTED;
     *c = driver_primary(dev);
-    pthread_mutex_lock(&primary_lock);
+    pthread_mutex_lock(&life_lock);
     return CUDA_SUCCESS;
 }
 
@@ -325,7 +428,7 @@ WEIR_API CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
     bool ok = activate(c);
     if (ok)
         atomic_fetch_add(&c->retains, 1);
-    pthread_mutex_unlock(&primary_lock);
+    pthread_mutex_unlock(&life_lock);
     *ctx = c;
     return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -340,7 +443,7 @@ WEIR_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
         r = CUDA_ERROR_INVALID_CONTEXT;
     else if (atomic_fetch_sub(&c->retains, 1) == 1 && c->device != NULL)
         free_objects(c, false);
-    pthread_mutex_unlock(&primary_lock);
+    pthread_mutex_unlock(&life_lock);
     return r;
 }
 
@@ -351,7 +454,7 @@ WEIR_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
     CALLED(cuDevicePrimaryCtxReset);
     if (c->device != NULL)
         free_objects(c, true);
-    pthread_mutex_unlock(&primary_lock);
+    pthread_mutex_unlock(&life_lock);
     return CUDA_SUCCESS;
 }
 
@@ -362,7 +465,7 @@ WEIR_API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags
         return CUDA_ERROR_INVALID_VALUE;
     CU_TRY(lock_primary(dev, &c));
     context_set_flags(c, flags);
-    pthread_mutex_unlock(&primary_lock);
+    pthread_mutex_unlock(&life_lock);
     return CUDA_SUCCESS;
 }
 
@@ -419,7 +522,7 @@ WEIR_API CUresult cuCtxDestroy_v2(CUcontext ctx)
         return CUDA_ERROR_INVALID_VALUE;
     if (!handle_live(ctx, TAG_CONTEXT) || ctx->primary)
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (ctx->device == NULL)
+    if (!context_live(ctx))
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (device_in_host_function())
         return CUDA_ERROR_NOT_PERMITTED;
@@ -430,11 +533,14 @@ WEIR_API CUresult cuCtxDestroy_v2(CUcontext ctx)
     if (s != NULL)
         changed(s);
     CALLED(cuCtxDestroy);
-    if (observed())
+    pthread_mutex_lock(&life_lock);
+    bool live = context_live(ctx); /* no other thread destroys it, too */
+    if (live && observed())
         observe_object_ended(ctx);
-    free_objects(ctx,
-                 false); /* the object stays: other threads may have it as their current context */
-    return CUDA_SUCCESS;
+    if (live) /* the object stays: other threads may have it as their current context */
+        free_objects(ctx, false);
+    pthread_mutex_unlock(&life_lock);
+    return live ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 /* CUDA 11.4's version. */
@@ -461,6 +567,7 @@ static CUresult named(CUcontext ctx, CUcontext *out)
 
 WEIR_API CUresult cuCtxGetDevice(CUdevice *dev)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current_any(&c));
     if (dev == NULL)
@@ -472,6 +579,7 @@ WEIR_API CUresult cuCtxGetDevice(CUdevice *dev)
 /* Of a context that need not be current; NULL: the current one. */
 WEIR_API CUresult cuCtxGetDevice_v2(CUdevice *dev, CUcontext ctx)
 {
+    HOLD;
     CUcontext c;
     if (ctx == NULL)
         return cuCtxGetDevice(dev);
@@ -484,6 +592,7 @@ WEIR_API CUresult cuCtxGetDevice_v2(CUdevice *dev, CUcontext ctx)
 
 WEIR_API CUresult cuCtxSynchronize_v2(CUcontext ctx)
 {
+    HOLD;
     CUcontext c;
     CUresult r = ctx == NULL ? driver_current_any(&c) : named(ctx, &c);
     if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running())) {
@@ -493,7 +602,7 @@ WEIR_API CUresult cuCtxSynchronize_v2(CUcontext ctx)
     }
     if (r != CUDA_SUCCESS)
         return r;
-    r = driver_from_device(c, device_context_sync(c->device));
+    r = context_wait(c);
     pool_synchronized();
     return r;
 }
@@ -502,6 +611,7 @@ WEIR_API CUresult cuCtxSynchronize(void) { return cuCtxSynchronize_v2(NULL); }
 
 WEIR_API CUresult cuCtxGetFlags(unsigned int *flags)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current_any(&c));
     if (flags == NULL)
@@ -512,6 +622,7 @@ WEIR_API CUresult cuCtxGetFlags(unsigned int *flags)
 
 WEIR_API CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
 {
+    HOLD;
     CU_TRY(driver_ready());
     if (version == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -523,6 +634,7 @@ WEIR_API CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
 
 WEIR_API CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     if (least != NULL)
@@ -534,6 +646,7 @@ WEIR_API CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
 
 WEIR_API CUresult cuCtxGetCacheConfig(CUfunc_cache *config)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     if (config == NULL)
@@ -545,6 +658,7 @@ WEIR_API CUresult cuCtxGetCacheConfig(CUfunc_cache *config)
 /* A preference: there is one cache here, so keeping it in mind is all that can be done. */
 WEIR_API CUresult cuCtxSetCacheConfig(CUfunc_cache config)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
@@ -574,6 +688,7 @@ static bool cache_limit(CUcontext c, CUlimit limit, size_t **kept)
 
 WEIR_API CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 {
+    HOLD;
     CUcontext c;
     size_t *kept;
     enum grid_limit which;
@@ -610,6 +725,7 @@ static size_t cut_limit(CUcontext c, enum grid_limit which, size_t value)
 
 WEIR_API CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 {
+    HOLD;
     CUcontext c;
     size_t *kept;
     enum grid_limit which;
@@ -627,7 +743,7 @@ WEIR_API CUresult cuCtxSetLimit(CUlimit limit, size_t value)
     if (!env_limit(limit, &which))
         return driver_error(CUDA_ERROR_UNSUPPORTED_LIMIT, "limit %d is not supported", (int)limit);
     if (which == GRID_LIMIT_STACK) /* as GPUs do: kernels that run have the old one */
-        CU_TRY(driver_from_device(c, device_context_sync(c->device)));
+        CU_TRY(context_wait(c));
     value = cut_limit(c, which, value);
     return grid_limit_set(device_context_env(c->device), which, value) ? CUDA_SUCCESS
                                                                        : CUDA_ERROR_INVALID_VALUE;

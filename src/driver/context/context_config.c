@@ -7,11 +7,12 @@ WEIR_API unsigned long long weir_current_context(void **context)
 {
     CUcontext c = driver_thread.current;
     *context = c;
-    return WEIR_LIKELY(c != NULL && c->device != NULL) ? atomic_load(&c->id) : 0;
+    return WEIR_LIKELY(c != NULL && context_live(c)) ? atomic_load(&c->id) : 0;
 }
 
 WEIR_API CUresult cuCtxGetId(CUcontext ctx, unsigned long long *id)
 {
+    HOLD;
     CU_TRY(driver_ready());
     if (ctx == NULL)
         CU_TRY(driver_current_any(&ctx));
@@ -24,6 +25,7 @@ WEIR_API CUresult cuCtxGetId(CUcontext ctx, unsigned long long *id)
 
 WEIR_API CUresult cuCtxSetFlags(unsigned int flags)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     if (!context_flags_valid(flags))
@@ -34,6 +36,7 @@ WEIR_API CUresult cuCtxSetFlags(unsigned int flags)
 
 WEIR_API CUresult cuCtxGetSharedMemConfig(CUsharedconfig *config)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     if (config == NULL)
@@ -45,6 +48,7 @@ WEIR_API CUresult cuCtxGetSharedMemConfig(CUsharedconfig *config)
 /* Nothing since compute capability 3 has banks of another size: a wish that changes nothing. */
 WEIR_API CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     return (unsigned)config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_SUCCESS
@@ -54,12 +58,14 @@ WEIR_API CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
 /* No line of the cache is ever set aside, so none has to be given back. */
 WEIR_API CUresult cuCtxResetPersistingL2Cache(void)
 {
+    HOLD;
     CUcontext c;
     return driver_current(&c);
 }
 
 WEIR_API CUresult cuCtxGetExecAffinity(CUexecAffinityParam *out, CUexecAffinityType type)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     if (out == NULL || type != CU_EXEC_AFFINITY_TYPE_SM_COUNT)
@@ -72,6 +78,7 @@ WEIR_API CUresult cuCtxGetExecAffinity(CUexecAffinityParam *out, CUexecAffinityT
 
 WEIR_API CUresult cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 {
+    HOLD;
     CU_TRY(device_check(dev));
     CU_TRY(device_check(peer));
     if (can == NULL)
@@ -83,6 +90,7 @@ WEIR_API CUresult cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 WEIR_API CUresult cuDeviceGetP2PAttribute(int *out, CUdevice_P2PAttribute which, CUdevice from,
                                           CUdevice to)
 {
+    HOLD;
     CU_TRY(device_check(from));
     CU_TRY(device_check(to));
     if (from == to)
@@ -121,6 +129,7 @@ static void apply_peers(CUcontext c)
 
 WEIR_API CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
 {
+    HOLD;
     CUcontext c;
     unsigned bit;
     CU_TRY(find_peer(peer, &c, &bit));
@@ -137,6 +146,7 @@ WEIR_API CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
 /* Kernels that run already are waited for: what they may touch does not change under them. */
 WEIR_API CUresult cuCtxDisablePeerAccess(CUcontext peer)
 {
+    HOLD;
     CUcontext c;
     unsigned bit;
     CU_TRY(find_peer(peer, &c, &bit));

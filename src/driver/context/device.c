@@ -64,6 +64,7 @@ CUresult device_check(CUdevice dev)
 
 WEIR_API CUresult cuDeviceGetCount(int *count)
 {
+    HOLD;
     CU_TRY(driver_ready());
     if (count == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -73,6 +74,7 @@ WEIR_API CUresult cuDeviceGetCount(int *count)
 
 WEIR_API CUresult cuDeviceGet(CUdevice *dev, int ordinal)
 {
+    HOLD;
     CUresult r = device_check(ordinal);
     if (r == CUDA_SUCCESS && dev == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -83,6 +85,7 @@ WEIR_API CUresult cuDeviceGet(CUdevice *dev, int ordinal)
 
 WEIR_API CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 {
+    HOLD;
     CU_TRY(device_check(dev));
     if (name == NULL || len <= 0)
         return CUDA_ERROR_INVALID_VALUE;
@@ -94,6 +97,7 @@ WEIR_API CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 
 WEIR_API CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 {
+    HOLD;
     CU_TRY(device_check(dev));
     if (bytes == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -105,6 +109,7 @@ WEIR_API CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 
 WEIR_API CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
 {
+    HOLD;
     CU_TRY(device_check(dev));
     if (major == NULL || minor == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -118,6 +123,7 @@ WEIR_API CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev
 /* The same for the same device of the same machine, whichever process asks. */
 WEIR_API CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
 {
+    HOLD;
     CU_TRY(device_check(dev));
     if (uuid == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -146,11 +152,13 @@ WEIR_API CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
 WEIR_API CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev);
 WEIR_API CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
 {
+    HOLD;
     return cuDeviceGetUuid_v2(uuid, dev);
 }
 
 WEIR_API CUresult cuDeviceGetLuid(char *luid, unsigned int *mask, CUdevice dev)
 {
+    HOLD;
     CU_TRY(device_check(dev));
     if (luid == NULL || mask == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -161,6 +169,7 @@ WEIR_API CUresult cuDeviceGetLuid(char *luid, unsigned int *mask, CUdevice dev)
  * own: bus 1 for device 0, 2 for device 1 and so on. */
 WEIR_API CUresult cuDeviceGetPCIBusId(char *text, int len, CUdevice dev)
 {
+    HOLD;
     CU_TRY(device_check(dev));
     if (text == NULL || len <= 0)
         return CUDA_ERROR_INVALID_VALUE;
@@ -170,6 +179,7 @@ WEIR_API CUresult cuDeviceGetPCIBusId(char *text, int len, CUdevice dev)
 
 WEIR_API CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *text)
 {
+    HOLD;
     CU_TRY(driver_ready());
     if (dev == NULL || text == NULL)
         return CUDA_ERROR_INVALID_VALUE;

@@ -152,6 +152,7 @@ static int device_attr_clock(const struct device_facts *f)
 
 WEIR_API CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute which, CUdevice dev)
 {
+    HOLD;
     CU_TRY(device_check(dev));
     if (out == NULL || which < 1 || which >= CU_DEVICE_ATTRIBUTE_MAX)
         return CUDA_ERROR_INVALID_VALUE;
@@ -180,6 +181,7 @@ WEIR_API CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute which, CUdev
 
 WEIR_API CUresult cuDeviceGetProperties(CUdevprop *p, CUdevice dev)
 {
+    HOLD;
     CU_TRY(device_check(dev));
     if (p == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -207,6 +209,7 @@ WEIR_API CUresult cuDeviceGetProperties(CUdevprop *p, CUdevice dev)
 WEIR_API CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *width, CUarray_format format,
                                                      unsigned channels, CUdevice dev)
 {
+    HOLD;
     CU_TRY(device_check(dev));
     uint32_t element = format_bytes(format) * channels;
     if (width == NULL || element == 0 || (channels != 1 && channels != 2 && channels != 4))
@@ -217,6 +220,7 @@ WEIR_API CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *width, CUarray_form
 
 WEIR_API CUresult cuDeviceGetExecAffinitySupport(int *out, CUexecAffinityType type, CUdevice dev)
 {
+    HOLD;
     CU_TRY(device_check(dev));
     if (out == NULL || (unsigned)type >= CU_EXEC_AFFINITY_TYPE_MAX)
         return CUDA_ERROR_INVALID_VALUE;

@@ -6,12 +6,14 @@
 
 WEIR_API CUresult cuProfilerStart(void)
 {
+    HOLD;
     CUcontext c;
     return driver_current(&c);
 }
 
 WEIR_API CUresult cuProfilerStop(void)
 {
+    HOLD;
     CUcontext c;
     return driver_current(&c);
 }

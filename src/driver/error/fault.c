@@ -209,7 +209,8 @@ static void fault_find(const struct weir_fault *f)
 /* Makes the report of the context's fault and keeps it. NULL: there is none. */
 static const char *tell(CUcontext c)
 {
-    const struct grid_fault *f = device_context_fault(c->device);
+    struct device_context *device = c->device; /* NULL: it was destroyed since, the fault told */
+    const struct grid_fault *f = device != NULL ? device_context_fault(device) : NULL;
     if (f == NULL)
         return NULL;
     struct told *t = xcalloc(1, sizeof *t);

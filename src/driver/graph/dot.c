@@ -107,6 +107,7 @@ static void print_graph(FILE *f, CUgraph g, unsigned flags)
 
 WEIR_API CUresult cuGraphDebugDotPrint(CUgraph g, const char *path, unsigned int flags)
 {
+    HOLD;
     CU_TRY(driver_ready());
     CU_TRY(graph_check(g));
     if (path == NULL)

@@ -502,6 +502,7 @@ static void build_end(struct build *b)
 
 WEIR_API CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph g, unsigned long long flags)
 {
+    HOLD;
     struct build b = {0};
     if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0)
         return CUDA_ERROR_INVALID_VALUE; /* there is no stream to upload in */
@@ -513,6 +514,7 @@ WEIR_API CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph g, unsig
 static CUresult cuGraphInstantiateWithParams_impl(bool pt, CUgraphExec *out, CUgraph g,
                                                   CUDA_GRAPH_INSTANTIATE_PARAMS *params)
 {
+    HOLD;
     struct build b = {0};
     CUcontext ctx;
     CUgraphExec made = NULL;
@@ -543,6 +545,7 @@ BOTH(cuGraphInstantiateWithParams,
 
 WEIR_API CUresult cuGraphExecDestroy(CUgraphExec e)
 {
+    HOLD;
     CU_TRY(driver_initialized());
     CU_TRY(capture_unsafe());
     if (!handle_live(e, TAG_GRAPH_EXEC))
@@ -557,6 +560,7 @@ WEIR_API CUresult cuGraphExecDestroy(CUgraphExec e)
 
 WEIR_API CUresult cuGraphExecGetFlags(CUgraphExec e, cuuint64_t *flags)
 {
+    HOLD;
     CU_TRY(driver_ready());
     CU_TRY(exec_check(e));
     if (flags == NULL)
@@ -579,6 +583,7 @@ static CUresult exec_find(CUgraphExec e, CUstream h, bool pt, struct device_stre
 
 static CUresult cuGraphUpload_impl(bool pt, CUgraphExec e, CUstream h)
 {
+    HOLD;
     CUcontext c;
     struct device_stream *s;
     CUresult r = exec_find(e, h, pt, &s, &c);
@@ -590,6 +595,7 @@ BOTH(cuGraphUpload, (CUgraphExec e, CUstream h), e, h)
 
 static CUresult cuGraphLaunch_impl(bool pt, CUgraphExec e, CUstream h)
 {
+    HOLD;
     CUcontext c;
     struct device_stream *s;
     CU_TRY(exec_find(e, h, pt, &s, &c));

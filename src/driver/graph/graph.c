@@ -229,6 +229,7 @@ CUgraphNode *graph_order(CUgraph g)
 
 WEIR_API CUresult cuGraphCreate(CUgraph *out, unsigned int flags)
 {
+    HOLD;
     CU_TRY(driver_ready());
     if (out == NULL || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
@@ -240,6 +241,7 @@ WEIR_API CUresult cuGraphCreate(CUgraph *out, unsigned int flags)
 
 WEIR_API CUresult cuGraphDestroy(CUgraph g)
 {
+    HOLD;
     CU_TRY(driver_initialized());
     CU_TRY(graph_check(g));
     if (g->owner != NULL)
@@ -252,6 +254,7 @@ WEIR_API CUresult cuGraphDestroy(CUgraph g)
 
 WEIR_API CUresult cuGraphClone(CUgraph *out, CUgraph g)
 {
+    HOLD;
     CU_TRY(driver_ready());
     CU_TRY(graph_check(g));
     if (out == NULL)
@@ -282,6 +285,7 @@ static CUgraphNode find_clone(CUgraph g, uint64_t origin)
 
 WEIR_API CUresult cuGraphNodeFindInClone(CUgraphNode *out, CUgraphNode node, CUgraph clone)
 {
+    HOLD;
     CU_TRY(driver_ready());
     CU_TRY(node_check(node));
     CU_TRY(graph_check(clone));
@@ -348,11 +352,13 @@ static CUresult graph_list(CUgraph g, bool roots, CUgraphNode *nodes, size_t *co
 
 WEIR_API CUresult cuGraphGetNodes(CUgraph g, CUgraphNode *nodes, size_t *count)
 {
+    HOLD;
     return graph_list(g, false, nodes, count);
 }
 
 WEIR_API CUresult cuGraphGetRootNodes(CUgraph g, CUgraphNode *nodes, size_t *count)
 {
+    HOLD;
     return graph_list(g, true, nodes, count);
 }
 
@@ -373,6 +379,7 @@ static bool lossy(const struct graph_edges *edges)
 WEIR_API CUresult cuGraphGetEdges_v2(CUgraph g, CUgraphNode *from, CUgraphNode *to,
                                      CUgraphEdgeData *data, size_t *count)
 {
+    HOLD;
     CU_TRY(driver_ready());
     CU_TRY(graph_check(g));
     if (count == NULL || (from == NULL) != (to == NULL))
@@ -410,17 +417,20 @@ static CUresult neighbours(CUgraphNode node, bool out, CUgraphNode *nodes, CUgra
 WEIR_API CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *nodes,
                                                 CUgraphEdgeData *data, size_t *count)
 {
+    HOLD;
     return neighbours(node, false, nodes, data, count);
 }
 
 WEIR_API CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode *nodes,
                                                   CUgraphEdgeData *data, size_t *count)
 {
+    HOLD;
     return neighbours(node, true, nodes, data, count);
 }
 
 WEIR_API CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
 {
+    HOLD;
     CU_TRY(driver_ready());
     CU_TRY(node_check(node));
     if (type == NULL)
@@ -448,6 +458,7 @@ WEIR_API CUresult cuGraphAddDependencies_v2(CUgraph g, const CUgraphNode *from,
                                             const CUgraphNode *to, const CUgraphEdgeData *data,
                                             size_t count)
 {
+    HOLD;
     CU_TRY(check_ends(g, from, to, count));
     for (size_t n = 0; n < count; n++)
         if (find_edge(&to[n]->in, from[n]) != NULL ||
@@ -462,6 +473,7 @@ WEIR_API CUresult cuGraphRemoveDependencies_v2(CUgraph g, const CUgraphNode *fro
                                                const CUgraphNode *to, const CUgraphEdgeData *data,
                                                size_t count)
 {
+    HOLD;
     CU_TRY(check_ends(g, from, to, count));
     if (g->once != NULL)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
@@ -481,6 +493,7 @@ WEIR_API CUresult cuGraphRemoveDependencies_v2(CUgraph g, const CUgraphNode *fro
 
 WEIR_API CUresult cuGraphDestroyNode(CUgraphNode node)
 {
+    HOLD;
     CU_TRY(driver_initialized());
     CU_TRY(node_check(node));
     CUgraph g = node->graph;

@@ -309,6 +309,7 @@ void memory_added(CUgraphNode n)
 WEIR_API CUresult cuGraphAddMemAllocNode(CUgraphNode *out, CUgraph g, const CUgraphNode *deps,
                                          size_t count, CUDA_MEM_ALLOC_NODE_PARAMS *alloc)
 {
+    HOLD;
     CALLED(cuGraphAddMemAllocNode);
     struct node_params p;
     CUresult r = driver_ready();
@@ -328,6 +329,7 @@ WEIR_API CUresult cuGraphAddMemAllocNode(CUgraphNode *out, CUgraph g, const CUgr
 WEIR_API CUresult cuGraphAddMemFreeNode(CUgraphNode *out, CUgraph g, const CUgraphNode *deps,
                                         size_t count, CUdeviceptr at)
 {
+    HOLD;
     struct node_params p;
     CUresult r = driver_ready();
     if (r == CUDA_SUCCESS)
@@ -342,6 +344,7 @@ WEIR_API CUresult cuGraphAddMemFreeNode(CUgraphNode *out, CUgraph g, const CUgra
 /* What the parameters point to stays the node's. */
 WEIR_API CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS *out)
 {
+    HOLD;
     CUresult r = node_check_type(node, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
     if (r == CUDA_SUCCESS && out == NULL)
         r = CUDA_ERROR_INVALID_VALUE;
@@ -352,6 +355,7 @@ WEIR_API CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_
 
 WEIR_API CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *out)
 {
+    HOLD;
     CUresult r = node_check_type(node, CU_GRAPH_NODE_TYPE_MEM_FREE);
     if (r == CUDA_SUCCESS && out == NULL)
         r = CUDA_ERROR_INVALID_VALUE;

@@ -429,6 +429,7 @@ static void statistics(CUdevice device, struct pool_statistics *out)
 WEIR_API CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute which,
                                                void *value)
 {
+    HOLD;
     struct pool_statistics f;
     CU_TRY(device_check(device));
     if (value == NULL || which > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
@@ -446,6 +447,7 @@ WEIR_API CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attri
 WEIR_API CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute which,
                                                void *value)
 {
+    HOLD;
     struct pool_statistics f;
     CUresult r = device_check(device);
     if (r == CUDA_SUCCESS && (value == NULL ||
@@ -468,6 +470,7 @@ WEIR_API CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attri
 
 WEIR_API CUresult cuDeviceGraphMemTrim(CUdevice device)
 {
+    HOLD;
     struct pool_statistics f;
     CU_TRY(device_check(device));
     pthread_mutex_lock(&pages_lock);

@@ -78,11 +78,13 @@ CUresult params_kernel_node(const CUDA_KERNEL_NODE_PARAMS *k, struct node_params
 
 WEIR_API CUresult cuGraphAddKernelNode_v2(DEPS, const CUDA_KERNEL_NODE_PARAMS *params)
 {
+    HOLD;
     ADD_NODE(params_kernel_node(params, &p));
 }
 
 WEIR_API CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *out)
 {
+    HOLD;
     CU_TRY(node_check_type(node, CU_GRAPH_NODE_TYPE_KERNEL));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -102,6 +104,7 @@ WEIR_API CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NO
 WEIR_API CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node,
                                                 const CUDA_KERNEL_NODE_PARAMS *params)
 {
+    HOLD;
     CHANGE_NODE(CU_GRAPH_NODE_TYPE_KERNEL, params_kernel_node(params, &p));
 }
 
@@ -141,6 +144,7 @@ static CUresult set_attribute(struct kernel_node *k, CUkernelNodeAttrID which,
 WEIR_API CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID which,
                                                 const CUkernelNodeAttrValue *value)
 {
+    HOLD;
     CUresult r = node_check_type(node, CU_GRAPH_NODE_TYPE_KERNEL);
     if (r == CUDA_SUCCESS && value == NULL)
         r = CUDA_ERROR_INVALID_VALUE;
@@ -150,6 +154,7 @@ WEIR_API CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAt
 WEIR_API CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID which,
                                                 CUkernelNodeAttrValue *out)
 {
+    HOLD;
     CU_TRY(node_check_type(node, CU_GRAPH_NODE_TYPE_KERNEL));
     if (out == NULL || which <= CU_LAUNCH_ATTRIBUTE_IGNORE ||
         which > CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING)
@@ -168,6 +173,7 @@ WEIR_API CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAt
 
 WEIR_API CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from)
 {
+    HOLD;
     CUresult r = node_check_type(to, CU_GRAPH_NODE_TYPE_KERNEL);
     if (r == CUDA_SUCCESS)
         r = node_check_type(from, CU_GRAPH_NODE_TYPE_KERNEL);
@@ -193,16 +199,19 @@ WEIR_API CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode fr
 
 WEIR_API CUresult cuGraphAddMemcpyNode(DEPS, const CUDA_MEMCPY3D *copy, CUcontext ctx)
 {
+    HOLD;
     ADD_NODE(params_copy(copy, ctx, &p));
 }
 
 WEIR_API CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D *out)
 {
+    HOLD;
     SHOW_NODE(CU_GRAPH_NODE_TYPE_MEMCPY, node->p.copy);
 }
 
 WEIR_API CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D *copy)
 {
+    HOLD;
     CHANGE_NODE(CU_GRAPH_NODE_TYPE_MEMCPY, params_copy(copy, node->p.ctx, &p));
 }
 
@@ -218,16 +227,19 @@ CUresult params_set_node(const CUDA_MEMSET_NODE_PARAMS *set, CUcontext ctx, stru
 
 WEIR_API CUresult cuGraphAddMemsetNode(DEPS, const CUDA_MEMSET_NODE_PARAMS *set, CUcontext ctx)
 {
+    HOLD;
     ADD_NODE(params_set_node(set, ctx, &p));
 }
 
 WEIR_API CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS *out)
 {
+    HOLD;
     SHOW_NODE(CU_GRAPH_NODE_TYPE_MEMSET, node->p.set);
 }
 
 WEIR_API CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *set)
 {
+    HOLD;
     CHANGE_NODE(CU_GRAPH_NODE_TYPE_MEMSET, params_set_node(set, node->p.ctx, &p));
 }
 
@@ -240,16 +252,19 @@ CUresult params_host_node(const CUDA_HOST_NODE_PARAMS *host, struct node_params 
 
 WEIR_API CUresult cuGraphAddHostNode(DEPS, const CUDA_HOST_NODE_PARAMS *host)
 {
+    HOLD;
     ADD_NODE(params_host_node(host, &p));
 }
 
 WEIR_API CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS *out)
 {
+    HOLD;
     SHOW_NODE(CU_GRAPH_NODE_TYPE_HOST, node->p.host);
 }
 
 WEIR_API CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS *host)
 {
+    HOLD;
     CHANGE_NODE(CU_GRAPH_NODE_TYPE_HOST, params_host_node(host, &p));
 }
 
@@ -257,6 +272,7 @@ WEIR_API CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NOD
 
 WEIR_API CUresult cuGraphAddChildGraphNode(DEPS, CUgraph child)
 {
+    HOLD;
     struct node_params p;
     CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .graph = {.graph = child}};
     CUresult r = params_begin(out, g);
@@ -267,11 +283,13 @@ WEIR_API CUresult cuGraphAddChildGraphNode(DEPS, CUgraph child)
 
 WEIR_API CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *out)
 {
+    HOLD;
     SHOW_NODE(CU_GRAPH_NODE_TYPE_GRAPH, node->p.child);
 }
 
 WEIR_API CUresult cuGraphAddEmptyNode(DEPS)
 {
+    HOLD;
     struct node_params p = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
     CUresult r = params_begin(out, g);
     return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
@@ -296,31 +314,37 @@ static CUresult set_event(CUgraphNode node, CUgraphNodeType type, CUevent e)
 
 WEIR_API CUresult cuGraphAddEventRecordNode(DEPS, CUevent e)
 {
+    HOLD;
     return add_event(out, g, deps, count, CU_GRAPH_NODE_TYPE_EVENT_RECORD, e);
 }
 
 WEIR_API CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent *out)
 {
+    HOLD;
     return get_event(node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, out);
 }
 
 WEIR_API CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent e)
 {
+    HOLD;
     return set_event(node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, e);
 }
 
 WEIR_API CUresult cuGraphAddEventWaitNode(DEPS, CUevent e)
 {
+    HOLD;
     return add_event(out, g, deps, count, CU_GRAPH_NODE_TYPE_WAIT_EVENT, e);
 }
 
 WEIR_API CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent *out)
 {
+    HOLD;
     return get_event(node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, out);
 }
 
 WEIR_API CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent e)
 {
+    HOLD;
     return set_event(node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, e);
 }
 
@@ -334,12 +358,14 @@ CUresult params_batch_node(const CUDA_BATCH_MEM_OP_NODE_PARAMS *b, struct node_p
 
 WEIR_API CUresult cuGraphAddBatchMemOpNode(DEPS, const CUDA_BATCH_MEM_OP_NODE_PARAMS *b)
 {
+    HOLD;
     ADD_NODE(params_batch_node(b, &p));
 }
 
 WEIR_API CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node,
                                                  CUDA_BATCH_MEM_OP_NODE_PARAMS *out)
 {
+    HOLD;
     SHOW_NODE(CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
               (CUDA_BATCH_MEM_OP_NODE_PARAMS){node->p.ctx, node->p.batch.count, node->p.batch.ops,
                                               node->p.batch.flags});
@@ -348,6 +374,7 @@ WEIR_API CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node,
 WEIR_API CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node,
                                                  const CUDA_BATCH_MEM_OP_NODE_PARAMS *b)
 {
+    HOLD;
     CHANGE_NODE(CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, params_batch_node(b, &p));
 }
 
@@ -357,6 +384,7 @@ WEIR_API CUresult cuGraphAddNode_v2(CUgraphNode *out, CUgraph g, const CUgraphNo
                                     const CUgraphEdgeData *data, size_t count,
                                     CUgraphNodeParams *any)
 {
+    HOLD;
     CALLED(cuGraphAddNode);
     struct node_params p;
     CUresult r = params_begin(out, g);
@@ -374,6 +402,7 @@ WEIR_API CUresult cuGraphAddNode_v2(CUgraphNode *out, CUgraph g, const CUgraphNo
 
 WEIR_API CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *any)
 {
+    HOLD;
     struct node_params p;
     CU_TRY(driver_ready());
     CU_TRY(node_check(node));

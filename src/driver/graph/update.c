@@ -130,6 +130,7 @@ static CUresult change(CUgraphExec e, CUgraphNode shadow, struct node_params *p)
 #define CHANGE(name, kind, params, make)                                                           \
     WEIR_API CUresult name params                                                                  \
     {                                                                                              \
+        HOLD;                                                                                      \
         struct node_params p;                                                                      \
         CUgraphNode shadow;                                                                        \
         CUresult r = update_find(e, node, kind, &shadow);                                          \
@@ -166,6 +167,7 @@ static CUresult find_switch(CUgraphExec e, CUgraphNode node, CUgraphNode *shadow
 
 WEIR_API CUresult cuGraphNodeSetEnabled(EXEC, unsigned int enabled)
 {
+    HOLD;
     CUgraphNode shadow;
     CUcontext c;
     CU_TRY(driver_current(&c));
@@ -176,6 +178,7 @@ WEIR_API CUresult cuGraphNodeSetEnabled(EXEC, unsigned int enabled)
 
 WEIR_API CUresult cuGraphNodeGetEnabled(EXEC, unsigned int *enabled)
 {
+    HOLD;
     CUgraphNode shadow;
     CU_TRY(find_switch(e, node, &shadow));
     if (enabled == NULL)
@@ -302,6 +305,7 @@ static CUresult update(CUgraphExec e, CUgraph shadow, CUgraph g, CUgraphExecUpda
 
 WEIR_API CUresult cuGraphExecUpdate_v2(CUgraphExec e, CUgraph g, CUgraphExecUpdateResultInfo *info)
 {
+    HOLD;
     CUcontext c;
     CUresult r = driver_current_any(&c);
     if (r == CUDA_SUCCESS)
@@ -313,6 +317,7 @@ WEIR_API CUresult cuGraphExecUpdate_v2(CUgraphExec e, CUgraph g, CUgraphExecUpda
 
 WEIR_API CUresult cuGraphExecChildGraphNodeSetParams(EXEC, CUgraph child)
 {
+    HOLD;
     CUgraphNode shadow;
     CUresult r = update_find(e, node, CU_GRAPH_NODE_TYPE_GRAPH, &shadow);
     if (r == CUDA_SUCCESS)
@@ -324,6 +329,7 @@ WEIR_API CUresult cuGraphExecChildGraphNodeSetParams(EXEC, CUgraph child)
 
 WEIR_API CUresult cuGraphExecNodeSetParams(EXEC, CUgraphNodeParams *any)
 {
+    HOLD;
     CUgraphNode shadow;
     struct node_params p;
     if (any == NULL)

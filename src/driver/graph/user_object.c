@@ -32,6 +32,7 @@ void user_object_drop(CUuserObject o, unsigned count)
 WEIR_API CUresult cuUserObjectCreate(CUuserObject *out, void *ptr, CUhostFn destroy, unsigned count,
                                      unsigned flags)
 {
+    HOLD;
     CU_TRY(driver_ready());
     if (out == NULL || destroy == NULL || count == 0 || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
         return CUDA_ERROR_INVALID_VALUE;
@@ -47,6 +48,7 @@ WEIR_API CUresult cuUserObjectCreate(CUuserObject *out, void *ptr, CUhostFn dest
 
 WEIR_API CUresult cuUserObjectRetain(CUuserObject o, unsigned count)
 {
+    HOLD;
     CUresult r = user_object_check(o, count);
     if (r == CUDA_SUCCESS)
         user_object_hold(o, count);
@@ -55,6 +57,7 @@ WEIR_API CUresult cuUserObjectRetain(CUuserObject o, unsigned count)
 
 WEIR_API CUresult cuUserObjectRelease(CUuserObject o, unsigned count)
 {
+    HOLD;
     CU_TRY(user_object_check(o, count));
     if (atomic_load(&o->refs) < count)
         return CUDA_ERROR_INVALID_VALUE;
@@ -64,6 +67,7 @@ WEIR_API CUresult cuUserObjectRelease(CUuserObject o, unsigned count)
 
 WEIR_API CUresult cuGraphRetainUserObject(CUgraph g, CUuserObject o, unsigned count, unsigned flags)
 {
+    HOLD;
     CU_TRY(user_object_check(o, count));
     CU_TRY(graph_check(g));
     if ((flags & ~(unsigned)CU_GRAPH_USER_OBJECT_MOVE) != 0)
@@ -82,6 +86,7 @@ WEIR_API CUresult cuGraphRetainUserObject(CUgraph g, CUuserObject o, unsigned co
 
 WEIR_API CUresult cuGraphReleaseUserObject(CUgraph g, CUuserObject o, unsigned count)
 {
+    HOLD;
     CUresult r = user_object_check(o, count);
     if (r == CUDA_SUCCESS)
         r = graph_check(g);
@@ -112,6 +117,7 @@ WEIR_API CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, 
                                                  CUcontext ctx, unsigned default_value,
                                                  unsigned flags)
 {
+    HOLD;
     CU_TRY(ctx != NULL ? context_check(ctx) : driver_current(&ctx));
     CU_TRY(graph_check(g));
     if (out == NULL || (flags & ~(unsigned)CU_GRAPH_COND_ASSIGN_DEFAULT) != 0)

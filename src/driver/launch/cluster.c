@@ -148,6 +148,7 @@ static uint32_t blocks_per_sm(CUfunction f, const CUlaunchConfig *config)
 WEIR_API CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction f,
                                                      const CUlaunchConfig *config)
 {
+    HOLD;
     uint32_t c[3] = {0, 0, 0};
     bool beyond;
     CU_TRY(function_ready(&f));
@@ -161,6 +162,7 @@ WEIR_API CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction f,
 WEIR_API CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction f,
                                                const CUlaunchConfig *config)
 {
+    HOLD;
     uint32_t c[3] = {0, 0, 0};
     bool beyond;
     CU_TRY(function_ready(&f));

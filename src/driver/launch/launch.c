@@ -149,6 +149,7 @@ static __attribute__((noinline)) CUresult launch_find(struct launch_request *q,
 
 static CUresult launch_request(struct launch_request *q)
 {
+    HOLD;
     CUcontext ctx;
     struct device_stream *s;
     CUresult r = CUDA_SUCCESS;
@@ -351,22 +352,26 @@ static CUresult host_function(CUstream stream, bool per_thread, CUhostFn fn,
 
 WEIR_API CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *user)
 {
+    HOLD;
     return host_function(stream, false, fn, NULL, user);
 }
 
 WEIR_API CUresult cuLaunchHostFunc_ptsz(CUstream stream, CUhostFn fn, void *user)
 {
+    HOLD;
     return host_function(stream, true, fn, NULL, user);
 }
 
 WEIR_API CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback fn, void *user,
                                       unsigned int flags)
 {
+    HOLD;
     return flags != 0 ? CUDA_ERROR_INVALID_VALUE : host_function(stream, false, NULL, fn, user);
 }
 
 WEIR_API CUresult cuStreamAddCallback_ptsz(CUstream stream, CUstreamCallback fn, void *user,
                                            unsigned int flags)
 {
+    HOLD;
     return flags != 0 ? CUDA_ERROR_INVALID_VALUE : host_function(stream, true, NULL, fn, user);
 }

@@ -27,6 +27,7 @@ static CUresult steps_lock(CUfunction *f, struct launch_steps **out)
 
 WEIR_API CUresult cuFuncSetBlockShape(CUfunction f, int x, int y, int z)
 {
+    HOLD;
     struct launch_steps *s;
     CU_TRY(steps_lock(&f, &s));
     bool valid = x > 0 && y > 0 && z > 0;
@@ -38,6 +39,7 @@ WEIR_API CUresult cuFuncSetBlockShape(CUfunction f, int x, int y, int z)
 
 WEIR_API CUresult cuFuncSetSharedSize(CUfunction f, unsigned int bytes)
 {
+    HOLD;
     struct launch_steps *s;
     CU_TRY(steps_lock(&f, &s));
     s->shared = bytes;
@@ -47,6 +49,7 @@ WEIR_API CUresult cuFuncSetSharedSize(CUfunction f, unsigned int bytes)
 
 WEIR_API CUresult cuParamSetSize(CUfunction f, unsigned int bytes)
 {
+    HOLD;
     struct launch_steps *s;
     CU_TRY(steps_lock(&f, &s));
     bool valid = bytes <= STEPS_PARAM_BYTES;
@@ -58,6 +61,7 @@ WEIR_API CUresult cuParamSetSize(CUfunction f, unsigned int bytes)
 
 WEIR_API CUresult cuParamSetv(CUfunction f, int offset, void *from, unsigned int bytes)
 {
+    HOLD;
     struct launch_steps *s;
     CU_TRY(steps_lock(&f, &s));
     bool valid = from != NULL && offset >= 0 && offset <= STEPS_PARAM_BYTES &&
@@ -70,16 +74,19 @@ WEIR_API CUresult cuParamSetv(CUfunction f, int offset, void *from, unsigned int
 
 WEIR_API CUresult cuParamSeti(CUfunction f, int offset, unsigned int value)
 {
+    HOLD;
     return cuParamSetv(f, offset, &value, sizeof value);
 }
 
 WEIR_API CUresult cuParamSetf(CUfunction f, int offset, float value)
 {
+    HOLD;
     return cuParamSetv(f, offset, &value, sizeof value);
 }
 
 WEIR_API CUresult cuLaunchGridAsync(CUfunction f, int width, int height, CUstream stream)
 {
+    HOLD;
     struct launch_steps *s, now;
     CU_TRY(steps_lock(&f, &s));
     now = *s;
@@ -99,6 +106,7 @@ WEIR_API CUresult cuLaunchGridAsync(CUfunction f, int width, int height, CUstrea
 
 WEIR_API CUresult cuLaunchGrid(CUfunction f, int width, int height)
 {
+    HOLD;
     return cuLaunchGridAsync(f, width, height, NULL);
 }
 

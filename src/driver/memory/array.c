@@ -116,7 +116,7 @@ static CUresult create(CUcontext c, const CUDA_ARRAY3D_DESCRIPTOR *d, CUarray *o
                             .bytes = slice * at_least_one(d->Depth)};
     void *p;
     CU_TRY(driver_from_mem(memory_alloc(&q, &p)));
-    CUarray a = handle_new(TAG_ARRAY, sizeof *a);
+    CUarray a = handle_begin(TAG_ARRAY, sizeof *a);
     a->ctx = c;
     a->desc = *d;
     a->base = p;
@@ -125,6 +125,7 @@ static CUresult create(CUcontext c, const CUDA_ARRAY3D_DESCRIPTOR *d, CUarray *o
     a->slice = slice;
     pthread_mutex_lock(&c->lock);
     LIST_INSERT(c->arrays, a);
+    handle_publish(a, TAG_ARRAY);
     pthread_mutex_unlock(&c->lock);
     if (observed())
         observe_object_made(OBSERVE_ARRAY, a);
@@ -132,17 +133,29 @@ static CUresult create(CUcontext c, const CUDA_ARRAY3D_DESCRIPTOR *d, CUarray *o
     return CUDA_SUCCESS;
 }
 
-void array_destroy(CUarray a)
+void array_free(CUarray a, bool memory)
 {
-    pthread_mutex_lock(&a->ctx->lock);
+    if (memory)
+        mem_free(a->base, MEM_ARRAY);
+    handle_recycle(a);
+}
+
+static CUresult array_destroy(CUarray a)
+{
+    CUcontext c = a->ctx;
+    if (!handle_wipe(a))
+        return CUDA_ERROR_INVALID_HANDLE;
+    bool memory = context_settle(c);
+    pthread_mutex_lock(&c->lock);
     LIST_REMOVE(a);
-    pthread_mutex_unlock(&a->ctx->lock);
-    mem_free(a->base, MEM_ARRAY);
-    handle_free(a);
+    pthread_mutex_unlock(&c->lock);
+    array_free(a, memory);
+    return CUDA_SUCCESS;
 }
 
 WEIR_API CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
+    HOLD;
     CALLED(cuArray3DCreate);
     CUcontext c;
     CU_TRY(driver_current(&c));
@@ -154,6 +167,7 @@ WEIR_API CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR
 
 WEIR_API CUresult cuArrayCreate_v2(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *d)
 {
+    HOLD;
     CALLED(cuArrayCreate);
     if (d == NULL)
         return cuArray3DCreate_v2(out, NULL);
@@ -165,6 +179,7 @@ WEIR_API CUresult cuArrayCreate_v2(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *d)
 /* As cuMemFree: what still uses it is waited for. */
 WEIR_API CUresult cuArrayDestroy(CUarray a)
 {
+    HOLD;
     CALLED(cuArrayDestroy);
     CUcontext c;
     CUresult r = driver_current_freeing(&c);
@@ -173,10 +188,8 @@ WEIR_API CUresult cuArrayDestroy(CUarray a)
     if (r == CUDA_SUCCESS)
         r = capture_unsafe();
     if (r == CUDA_SUCCESS)
-        r = driver_from_device(a->ctx, device_context_sync(a->ctx->device));
-    if (r == CUDA_SUCCESS)
-        array_destroy(a);
-    return r;
+        r = context_wait(a->ctx);
+    return r == CUDA_SUCCESS ? array_destroy(a) : r;
 }
 
 /* ---- questions ---- */
@@ -188,6 +201,7 @@ CUresult array_check(CUarray a)
 
 WEIR_API CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *out, CUarray a)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     CU_TRY(array_check(a));
@@ -199,6 +213,7 @@ WEIR_API CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *out, CUarra
 
 WEIR_API CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *out, CUarray a)
 {
+    HOLD;
     CUDA_ARRAY3D_DESCRIPTOR d;
     CU_TRY(cuArray3DGetDescriptor_v2(&d, a));
     if (out == NULL || d.Depth != 0)
@@ -232,6 +247,7 @@ CUresult array_locate(CUarray a, uint64_t x, uint64_t y, uint64_t z, uint64_t wi
 /* Arrays of several planes (video formats) cannot be made here, and others have none to give. */
 WEIR_API CUresult cuArrayGetPlane(CUarray *out, CUarray a, unsigned int plane)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     CU_TRY(array_check(a));
@@ -252,11 +268,13 @@ static CUresult array_plain(const void *out, CUarray a, const char *what)
 WEIR_API CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *out, CUarray a,
                                                CUdevice dev)
 {
+    HOLD;
     (void)dev;
     return array_plain(out, a, "CUDA_ARRAY3D_DEFERRED_MAPPING");
 }
 
 WEIR_API CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *out, CUarray a)
 {
+    HOLD;
     return array_plain(out, a, "CUDA_ARRAY3D_SPARSE");
 }

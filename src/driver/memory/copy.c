@@ -11,10 +11,12 @@
     WEIR_API CUresult name##_ptds params;                                                          \
     WEIR_API CUresult name params                                                                  \
     {                                                                                              \
+        HOLD;                                                                                      \
         return name##_impl(NULL, false, DEVICE_COPY_SYNC, __VA_ARGS__);                            \
     }                                                                                              \
     WEIR_API CUresult name##_ptds params                                                           \
     {                                                                                              \
+        HOLD;                                                                                      \
         return name##_impl(NULL, true, DEVICE_COPY_SYNC, __VA_ARGS__);                             \
     }
 #define ASYNC(name, impl, params, ...)                                                             \
@@ -22,10 +24,12 @@
     WEIR_API CUresult name##_ptsz params;                                                          \
     WEIR_API CUresult name params                                                                  \
     {                                                                                              \
+        HOLD;                                                                                      \
         return impl##_impl(stream, false, DEVICE_COPY_ASYNC, __VA_ARGS__);                         \
     }                                                                                              \
     WEIR_API CUresult name##_ptsz params                                                           \
     {                                                                                              \
+        HOLD;                                                                                      \
         return impl##_impl(stream, true, DEVICE_COPY_ASYNC, __VA_ARGS__);                          \
     }
 
@@ -113,11 +117,15 @@ static enum device_error copy_between(CUcontext c, struct device_stream *s,
         others[1] = NULL;
     for (size_t i = 0; i < WEIR_COUNT(others); i++)
         if (others[i] != NULL)
-            device_stream_wait_stream(s, others[i]);
+            device_stream_wait_stream(s, device_stream_keep(others[i]));
+    device_stream_keep(s); /* the copy may wait */
     enum device_error e = device_copy(s, copy, mode);
     for (size_t i = 0; i < WEIR_COUNT(others); i++)
-        if (others[i] != NULL)
+        if (others[i] != NULL) {
             device_stream_wait_stream(others[i], s);
+            device_stream_release(others[i]);
+        }
+    device_stream_release(s);
     return e;
 }
 

@@ -64,6 +64,7 @@ static CUresult cuMemcpyBatchAsync_v2_impl(bool pt, CUdeviceptr *dsts, CUdevicep
                                            CUmemcpyAttributes *attributes, size_t *first,
                                            size_t nattributes, CUstream h)
 {
+    HOLD;
     size_t failed;
     return batch(pt, dsts, srcs, sizes, count, attributes, first, nattributes, &failed, h);
 }
@@ -79,6 +80,7 @@ static CUresult cuMemcpyBatchAsync_impl(bool pt, CUdeviceptr *dsts, CUdeviceptr 
                                         size_t *first, size_t nattributes, size_t *failed,
                                         CUstream h)
 {
+    HOLD;
     size_t which;
     CUresult r = batch(pt, dsts, srcs, sizes, count, attributes, first, nattributes, &which, h);
     if (r != CUDA_SUCCESS && failed != NULL)
@@ -180,6 +182,7 @@ static CUresult batch_3d(bool pt, size_t count, CUDA_MEMCPY3D_BATCH_OP *ops,
 static CUresult cuMemcpy3DBatchAsync_v2_impl(bool pt, size_t count, CUDA_MEMCPY3D_BATCH_OP *ops,
                                              unsigned long long flags, CUstream h)
 {
+    HOLD;
     size_t failed;
     return batch_3d(pt, count, ops, flags, &failed, h);
 }
@@ -191,6 +194,7 @@ BOTH(cuMemcpy3DBatchAsync_v2,
 static CUresult cuMemcpy3DBatchAsync_impl(bool pt, size_t count, CUDA_MEMCPY3D_BATCH_OP *ops,
                                           size_t *failed, unsigned long long flags, CUstream h)
 {
+    HOLD;
     size_t which;
     CUresult r = batch_3d(pt, count, ops, flags, &which, h);
     if (r != CUDA_SUCCESS && failed != NULL)

@@ -60,6 +60,7 @@ CUresult driver_from_file(enum file_status s, const char *call)
 
 WEIR_API CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr at)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     const void *p = (const void *)(uintptr_t)at;
@@ -79,6 +80,7 @@ WEIR_API CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr at)
 
 WEIR_API CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *out, CUipcMemHandle handle, unsigned int flags)
 {
+    HOLD;
     CALLED(cuIpcOpenMemHandle);
     CUcontext c;
     struct share_handle h;
@@ -120,12 +122,14 @@ WEIR_API CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *out, CUipcMemHandle handle,
 WEIR_API CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle handle, unsigned int flags);
 WEIR_API CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle handle, unsigned int flags)
 {
+    HOLD;
     return cuIpcOpenMemHandle_v2(out, handle, flags);
 }
 
 /* The last closing of a pointer waits for the context, as freeing does, and unmaps it. */
 WEIR_API CUresult cuIpcCloseMemHandle(CUdeviceptr at)
 {
+    HOLD;
     CALLED(cuIpcCloseMemHandle);
     CUcontext c;
     CU_TRY(driver_current(&c));
@@ -145,7 +149,9 @@ WEIR_API CUresult cuIpcCloseMemHandle(CUdeviceptr at)
                             (unsigned long long)at);
     if (!last)
         return CUDA_SUCCESS;
-    CUresult r = driver_from_device(owner, device_context_sync(owner->device));
+    CUresult r = context_wait(owner);
+    if (r == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+        return r; /* and the memory with it */
     mem_free((void *)(uintptr_t)at, MEM_IMPORTED);
     return r;
 }
@@ -154,6 +160,7 @@ WEIR_API CUresult cuIpcCloseMemHandle(CUdeviceptr at)
 
 WEIR_API CUresult cuIpcGetEventHandle(CUipcEventHandle *out, CUevent event)
 {
+    HOLD;
     CUcontext c;
     struct device_event *e;
     CU_TRY(driver_current(&c));
@@ -173,6 +180,7 @@ WEIR_API CUresult cuIpcGetEventHandle(CUipcEventHandle *out, CUevent event)
 /* The new event is the program's to destroy, like one that it has made. */
 WEIR_API CUresult cuIpcOpenEventHandle(CUevent *out, CUipcEventHandle handle)
 {
+    HOLD;
     CUcontext c;
     struct share_handle h;
     CU_TRY(driver_current(&c));

@@ -163,6 +163,7 @@ static void advise(struct advice *a, const void *arg)
 WEIR_API CUresult cuMemAdvise_v2(CUdeviceptr at, size_t bytes, CUmem_advise advice,
                                  CUmemLocation location)
 {
+    HOLD;
     CUcontext c;
     bool managed;
     CU_TRY(driver_current(&c));
@@ -215,6 +216,7 @@ static CUresult cuMemPrefetchAsync_v2_impl(bool pt, CUdeviceptr at, size_t bytes
                                            CUmemLocation location, unsigned int flags,
                                            CUstream stream)
 {
+    HOLD;
     CU_TRY(check_stream(stream, pt));
     return flags != 0 ? CUDA_ERROR_INVALID_VALUE : prefetch_range(at, bytes, location);
 }
@@ -258,6 +260,7 @@ static CUresult managed_batch(CUstream stream, bool pt, CUdeviceptr *at, size_t 
 
 static CUresult cuMemPrefetchBatchAsync_impl(bool pt, BATCH)
 {
+    HOLD;
     if (locations == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     return managed_batch(stream, pt, at, bytes, count, locations, first, nlocations, flags);
@@ -277,6 +280,7 @@ BOTH(cuMemDiscardAndPrefetchBatchAsync, (BATCH), at, bytes, count, locations, fi
 static CUresult cuMemDiscardBatchAsync_impl(bool pt, CUdeviceptr *at, size_t *bytes, size_t count,
                                             unsigned long long flags, CUstream stream)
 {
+    HOLD;
     return managed_batch(stream, pt, at, bytes, count, NULL, NULL, 0, flags);
 }
 BOTH(cuMemDiscardBatchAsync,
@@ -295,6 +299,7 @@ static CUmemLocation location_of(CUdevice dev)
 WEIR_API CUresult cuMemAdvise(CUdeviceptr at, size_t bytes, CUmem_advise advice, CUdevice dev);
 WEIR_API CUresult cuMemAdvise(CUdeviceptr at, size_t bytes, CUmem_advise advice, CUdevice dev)
 {
+    HOLD;
     return cuMemAdvise_v2(at, bytes, advice, location_of(dev));
 }
 
@@ -390,6 +395,7 @@ static CUresult tell(const struct advice *a, CUmem_range_attribute which, void *
 WEIR_API CUresult cuMemRangeGetAttributes(void **out, size_t *bytes, CUmem_range_attribute *which,
                                           size_t count, CUdeviceptr at, size_t range)
 {
+    HOLD;
     CUcontext c;
     bool managed;
     CU_TRY(driver_current(&c));
@@ -409,6 +415,7 @@ WEIR_API CUresult cuMemRangeGetAttributes(void **out, size_t *bytes, CUmem_range
 WEIR_API CUresult cuMemRangeGetAttribute(void *out, size_t bytes, CUmem_range_attribute which,
                                          CUdeviceptr at, size_t range)
 {
+    HOLD;
     return cuMemRangeGetAttributes(&out, &bytes, &which, 1, at, range);
 }
 
@@ -419,6 +426,7 @@ WEIR_API CUresult cuMemRangeGetAttribute(void *out, size_t bytes, CUmem_range_at
 static CUresult cuStreamAttachMemAsync_impl(bool pt, CUstream stream, CUdeviceptr at, size_t bytes,
                                             unsigned int flags)
 {
+    HOLD;
     struct mem_info i;
     CU_TRY(check_stream(stream, pt));
     bool own = stream != NULL && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;

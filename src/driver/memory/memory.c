@@ -42,6 +42,7 @@ static CUresult alloc_of_memory(CUcontext c, int device, enum mem_kind kind, uin
 /* What a pointer was is gone when its allocation fails, whatever the reason: as on a GPU. */
 WEIR_API CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
 {
+    HOLD;
     CALLED(cuMemAlloc);
     CUcontext c;
     void *p;
@@ -62,6 +63,7 @@ WEIR_API CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
 WEIR_API CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
                                      unsigned int element)
 {
+    HOLD;
     CALLED(cuMemAllocPitch);
     CU_TRY(driver_ready());
     if (out == NULL || pitch == NULL)
@@ -86,6 +88,7 @@ CUmemoryPool pool_of_memory(const struct mem_info *i)
 /* cuMemFree waits for the device, as on a GPU; NULL is nothing to free. */
 WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
 {
+    HOLD;
     CALLED(cuMemFree);
     CUcontext c;
     CUresult r = unsafe_freeing(&c);
@@ -106,12 +109,13 @@ WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
                             "cuMemFree: 0x%llx is not the start of an allocation of this kind",
                             (unsigned long long)at);
     }
-    CU_TRY(driver_from_device(c, device_context_sync(c->device)));
+    CU_TRY(context_wait(c));
     return driver_from_mem(mem_free((void *)(uintptr_t)at, kinds));
 }
 
 WEIR_API CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned int flags)
 {
+    HOLD;
     CALLED(cuMemAllocManaged);
     CUcontext c;
     void *p;
@@ -134,6 +138,7 @@ WEIR_API CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned int
 
 WEIR_API CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned int flags)
 {
+    HOLD;
     CALLED(cuMemHostAlloc);
     CUcontext c;
     CU_TRY(unsafe(&c));
@@ -149,12 +154,14 @@ WEIR_API CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned int flags)
 
 WEIR_API CUresult cuMemAllocHost_v2(void **out, size_t bytes)
 {
+    HOLD;
     CALLED(cuMemAllocHost);
     return cuMemHostAlloc(out, bytes, 0);
 }
 
 WEIR_API CUresult cuMemFreeHost(void *p)
 {
+    HOLD;
     CALLED(cuMemFreeHost);
     CUcontext c;
     CUresult r = unsafe_freeing(&c);
@@ -165,7 +172,7 @@ WEIR_API CUresult cuMemFreeHost(void *p)
         check_invalid_free(p);
         return CUDA_ERROR_INVALID_VALUE;
     }
-    r = driver_from_device(c, device_context_sync(c->device));
+    r = context_wait(c);
     return r != CUDA_SUCCESS ? r : driver_from_mem(mem_free(p, MEM_PINNED));
 }
 
@@ -178,6 +185,7 @@ static bool mapped(void *p, size_t bytes)
 
 WEIR_API CUresult cuMemHostRegister_v2(void *p, size_t bytes, unsigned int flags)
 {
+    HOLD;
     CALLED(cuMemHostRegister);
     CUcontext c;
     CU_TRY(unsafe(&c));
@@ -197,6 +205,7 @@ WEIR_API CUresult cuMemHostRegister_v2(void *p, size_t bytes, unsigned int flags
 
 WEIR_API CUresult cuMemHostUnregister(void *p)
 {
+    HOLD;
     CALLED(cuMemHostUnregister);
     CUcontext c;
     CU_TRY(unsafe(&c));
@@ -205,12 +214,13 @@ WEIR_API CUresult cuMemHostUnregister(void *p)
     struct mem_info i;
     if (mem_find(p, &i) && (i.kind != MEM_REGISTERED || i.base != (uintptr_t)p))
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = driver_from_device(c, device_context_sync(c->device)); /* copies may be at it */
+    CUresult r = context_wait(c); /* copies may be at it */
     return r != CUDA_SUCCESS ? r : driver_from_mem(mem_unregister(p));
 }
 
 WEIR_API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *p, unsigned int flags)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     if (out == NULL || flags != 0)
@@ -225,6 +235,7 @@ WEIR_API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *p, unsign
 
 WEIR_API CUresult cuMemHostGetFlags(unsigned int *flags, void *p)
 {
+    HOLD;
     CUcontext c;
     struct mem_info info;
     CU_TRY(driver_current(&c));
@@ -239,6 +250,7 @@ WEIR_API CUresult cuMemHostGetFlags(unsigned int *flags, void *p)
 
 WEIR_API CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     if (free_bytes == NULL || total == NULL)
@@ -258,6 +270,7 @@ static bool memory_find(CUdeviceptr at, struct mem_info *info)
 
 WEIR_API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr at)
 {
+    HOLD;
     CUcontext c;
     struct mem_info info;
     CU_TRY(driver_current(&c));
@@ -347,6 +360,7 @@ static CUresult pointer_attribute(void *out, CUpointer_attribute which, const st
 
 WEIR_API CUresult cuPointerGetAttribute(void *out, CUpointer_attribute which, CUdeviceptr at)
 {
+    HOLD;
     CUcontext c;
     struct mem_info info;
     CU_TRY(driver_current_any(&c));
@@ -359,6 +373,7 @@ WEIR_API CUresult cuPointerGetAttribute(void *out, CUpointer_attribute which, CU
 WEIR_API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *which, void **out,
                                          CUdeviceptr at)
 {
+    HOLD;
     CUcontext c;
     struct mem_info info;
     CUresult r = driver_current_any(&c);
@@ -397,6 +412,7 @@ WEIR_API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute
 WEIR_API CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute which,
                                         CUdeviceptr at)
 {
+    HOLD;
     CUcontext c;
     struct mem_info info;
     CU_TRY(driver_current(&c));

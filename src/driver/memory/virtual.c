@@ -92,6 +92,7 @@ static CUresult check_prop(const CUmemAllocationProp *prop)
 WEIR_API CUresult cuMemGetAllocationGranularity(size_t *out, const CUmemAllocationProp *prop,
                                                 CUmemAllocationGranularity_flags option)
 {
+    HOLD;
     CU_TRY(driver_ready());
     if (out == NULL || prop == NULL || (unsigned)option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED)
         return CUDA_ERROR_INVALID_VALUE;
@@ -115,6 +116,7 @@ static struct physical *virtual_make(struct mem_file *f, const CUmemAllocationPr
 WEIR_API CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t size,
                               const CUmemAllocationProp *prop, unsigned long long flags)
 {
+    HOLD;
     CU_TRY(driver_ready());
     CU_TRY(out == NULL || flags != 0 ? CUDA_ERROR_INVALID_VALUE : check_prop(prop));
     if (size == 0 || size % MEM_GRANULE != 0)
@@ -137,6 +139,7 @@ WEIR_API CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t size,
 
 WEIR_API CUresult cuMemRelease(CUmemGenericAllocationHandle h)
 {
+    HOLD;
     CU_TRY(driver_initialized());
     pthread_mutex_lock(&lock);
     struct physical *p = physical_of(h);
@@ -156,6 +159,7 @@ static struct mapping *mapping_at(const void *at, struct mem_info *info)
 
 WEIR_API CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *out, void *at)
 {
+    HOLD;
     struct mem_info info;
     CU_TRY(driver_ready());
     if (out == NULL)
@@ -173,6 +177,7 @@ WEIR_API CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *out,
 WEIR_API CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *out,
                                                          CUmemGenericAllocationHandle h)
 {
+    HOLD;
     CU_TRY(driver_ready());
     pthread_mutex_lock(&lock);
     struct physical *p = physical_of(h);
@@ -189,6 +194,7 @@ WEIR_API CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocation
                                                CUmemAllocationHandleType type,
                                                unsigned long long flags)
 {
+    HOLD;
     CUresult r = driver_ready();
     if (r != CUDA_SUCCESS)
         return r;
@@ -212,6 +218,7 @@ WEIR_API CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocation
 WEIR_API CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out, void *os_handle,
                                                  CUmemAllocationHandleType type)
 {
+    HOLD;
     CU_TRY(driver_ready());
     if (out == NULL || os_handle == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -240,6 +247,7 @@ WEIR_API CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *o
 WEIR_API CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t alignment,
                                       CUdeviceptr at, unsigned long long flags)
 {
+    HOLD;
     CU_TRY(driver_ready());
     void *p;
     if (out == NULL || flags != 0)
@@ -252,6 +260,7 @@ WEIR_API CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t alig
 
 WEIR_API CUresult cuMemAddressFree(CUdeviceptr at, size_t size)
 {
+    HOLD;
     CUresult r = driver_initialized();
     return r != CUDA_SUCCESS ? r : driver_from_mem(mem_unreserve(virtual_pointer(at), size));
 }
@@ -259,6 +268,7 @@ WEIR_API CUresult cuMemAddressFree(CUdeviceptr at, size_t size)
 WEIR_API CUresult cuMemMap(CUdeviceptr at, size_t size, size_t offset,
                            CUmemGenericAllocationHandle h, unsigned long long flags)
 {
+    HOLD;
     CUresult r = driver_ready();
     if (r != CUDA_SUCCESS)
         return r;
@@ -292,6 +302,7 @@ static void unmapped(void *user)
 /* What still runs and uses the addresses faults, as on a GPU. */
 WEIR_API CUresult cuMemUnmap(CUdeviceptr at, size_t size)
 {
+    HOLD;
     CU_TRY(driver_initialized());
     pthread_mutex_lock(&lock);
     CUresult r = driver_from_mem(mem_unmap(virtual_pointer(at), size, unmapped));
@@ -325,6 +336,7 @@ static enum mem_rights virtual_give(void *user, void *arg, uint32_t *devices)
 WEIR_API CUresult cuMemSetAccess(CUdeviceptr at, size_t size, const CUmemAccessDesc *desc,
                                  size_t count)
 {
+    HOLD;
     CU_TRY(driver_ready());
     if (desc == NULL || count == 0)
         return CUDA_ERROR_INVALID_VALUE;
@@ -350,6 +362,7 @@ WEIR_API CUresult cuMemSetAccess(CUdeviceptr at, size_t size, const CUmemAccessD
 WEIR_API CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location,
                                  CUdeviceptr at)
 {
+    HOLD;
     CU_TRY(driver_ready());
     if (flags == NULL || location == NULL)
         return CUDA_ERROR_INVALID_VALUE;

@@ -12,6 +12,7 @@ CUresult function_ready(CUfunction *f)
 
 WEIR_API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute which, CUfunction f)
 {
+    HOLD;
     CU_TRY(function_ready(&f));
     if (value == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -36,6 +37,7 @@ WEIR_API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute which, CUf
 
 WEIR_API CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute which, int value)
 {
+    HOLD;
     CU_TRY(function_ready(&f));
     switch (which) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
@@ -55,6 +57,7 @@ WEIR_API CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute which, i
 
 WEIR_API CUresult cuFuncSetCacheConfig(CUfunction f, CUfunc_cache config)
 {
+    HOLD;
     CU_TRY(function_ready(&f));
     if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -64,6 +67,7 @@ WEIR_API CUresult cuFuncSetCacheConfig(CUfunction f, CUfunc_cache config)
 
 WEIR_API CUresult cuFuncGetModule(CUmodule *out, CUfunction f)
 {
+    HOLD;
     CU_TRY(function_ready(&f));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -73,6 +77,7 @@ WEIR_API CUresult cuFuncGetModule(CUmodule *out, CUfunction f)
 
 WEIR_API CUresult cuFuncGetName(const char **name, CUfunction f)
 {
+    HOLD;
     CU_TRY(function_ready(&f));
     if (name == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -82,6 +87,7 @@ WEIR_API CUresult cuFuncGetName(const char **name, CUfunction f)
 
 WEIR_API CUresult cuFuncGetParamInfo(CUfunction f, size_t index, size_t *offset, size_t *size)
 {
+    HOLD;
     CU_TRY(function_ready(&f));
     if (offset == NULL || index >= (size_t)f->func->nparams)
         return CUDA_ERROR_INVALID_VALUE;
@@ -93,12 +99,14 @@ WEIR_API CUresult cuFuncGetParamInfo(CUfunction f, size_t index, size_t *offset,
 
 WEIR_API CUresult cuKernelGetParamInfo(CUkernel k, size_t index, size_t *offset, size_t *size)
 {
+    HOLD;
     return cuFuncGetParamInfo((CUfunction)k, index, offset, size);
 }
 
 WEIR_API CUresult cuKernelGetAttribute(int *value, CUfunction_attribute which, CUkernel k,
                                        CUdevice dev)
 {
+    HOLD;
     if (device_check(dev) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_DEVICE;
     return cuFuncGetAttribute(value, which, (CUfunction)k);
@@ -107,6 +115,7 @@ WEIR_API CUresult cuKernelGetAttribute(int *value, CUfunction_attribute which, C
 WEIR_API CUresult cuKernelSetAttribute(CUfunction_attribute which, int value, CUkernel k,
                                        CUdevice dev)
 {
+    HOLD;
     if (device_check(dev) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_DEVICE;
     return cuFuncSetAttribute((CUfunction)k, which, value);
@@ -114,6 +123,7 @@ WEIR_API CUresult cuKernelSetAttribute(CUfunction_attribute which, int value, CU
 
 WEIR_API CUresult cuKernelSetCacheConfig(CUkernel k, CUfunc_cache config, CUdevice dev)
 {
+    HOLD;
     if (device_check(dev) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_DEVICE;
     return cuFuncSetCacheConfig((CUfunction)k, config);
@@ -142,6 +152,7 @@ WEIR_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *bloc
                                                                        int threads, size_t shared,
                                                                        unsigned int flags)
 {
+    HOLD;
     CU_TRY(function_ready(&f));
     if (blocks == NULL || threads <= 0 || (flags & ~1u) != 0)
         return CUDA_ERROR_INVALID_VALUE;
@@ -152,6 +163,7 @@ WEIR_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *bloc
 WEIR_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f,
                                                               int threads, size_t shared)
 {
+    HOLD;
     return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, f, threads, shared, 0);
 }
 
@@ -160,6 +172,7 @@ WEIR_API CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *
                                                             size_t shared, int limit,
                                                             unsigned int flags)
 {
+    HOLD;
     CU_TRY(function_ready(&f));
     if (min_grid == NULL || block == NULL || limit < 0 || (flags & ~1u) != 0)
         return CUDA_ERROR_INVALID_VALUE;
@@ -189,6 +202,7 @@ WEIR_API CUresult cuOccupancyMaxPotentialBlockSize(int *min_grid, int *block, CU
                                                    CUoccupancyB2DSize shared_of, size_t shared,
                                                    int limit)
 {
+    HOLD;
     return cuOccupancyMaxPotentialBlockSizeWithFlags(min_grid, block, f, shared_of, shared, limit,
                                                      0);
 }
@@ -196,6 +210,7 @@ WEIR_API CUresult cuOccupancyMaxPotentialBlockSize(int *min_grid, int *block, CU
 WEIR_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction f, int blocks,
                                                           int threads)
 {
+    HOLD;
     CU_TRY(function_ready(&f));
     if (bytes == NULL || blocks <= 0 || threads <= 0 ||
         blocks > (int)function_blocks_per_sm(f, (uint32_t)threads, 0))
@@ -216,6 +231,7 @@ WEIR_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunct
  * having its function is all the loading there is. */
 WEIR_API CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction f)
 {
+    HOLD;
     CU_TRY(function_ready(&f));
     if (state == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -223,11 +239,16 @@ WEIR_API CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction f)
     return CUDA_SUCCESS;
 }
 
-WEIR_API CUresult cuFuncLoad(CUfunction f) { return function_ready(&f); }
+WEIR_API CUresult cuFuncLoad(CUfunction f)
+{
+    HOLD;
+    return function_ready(&f);
+}
 
 /* See cuCtxSetSharedMemConfig. */
 WEIR_API CUresult cuFuncSetSharedMemConfig(CUfunction f, CUsharedconfig config)
 {
+    HOLD;
     CU_TRY(function_ready(&f));
     return (unsigned)config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_SUCCESS
                                                                          : CUDA_ERROR_INVALID_VALUE;

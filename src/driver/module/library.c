@@ -83,6 +83,7 @@ WEIR_API CUresult cuLibraryLoadData(CUlibrary *out, const void *code, CUjit_opti
                                     void **jit_values, unsigned int njit, CUlibraryOption *options,
                                     void **values, unsigned int noptions)
 {
+    HOLD;
     struct jit_request q;
     CU_TRY(driver_ready());
     if (out == NULL || code == NULL)
@@ -99,6 +100,7 @@ WEIR_API CUresult cuLibraryLoadFromFile(CUlibrary *out, const char *path, CUjit_
                                         CUlibraryOption *options, void **values,
                                         unsigned int noptions)
 {
+    HOLD;
     struct jit_request q;
     char *text;
     size_t size;
@@ -145,28 +147,33 @@ static CUresult library_module_in(CUlibrary lib, CUcontext c, CUmodule *out)
 
 WEIR_API CUresult cuLibraryUnload(CUlibrary lib)
 {
+    HOLD;
     CU_TRY(driver_initialized());
     if (device_in_host_function())
         return CUDA_ERROR_NOT_PERMITTED;
     CU_TRY(check_library(lib));
+    if (!handle_wipe(lib))
+        return CUDA_ERROR_INVALID_HANDLE;
     for (struct library_module *m = lib->modules, *next; m != NULL; m = next) {
         next = m->next;
-        if (m->ctx->device != NULL && atomic_load(&m->ctx->id) == m->id)
+        if (context_live(m->ctx) && atomic_load(&m->ctx->id) == m->id && module_wipe(m->module))
             module_unload(m->module);
         free(m);
     }
+    contexts_await_ends(); /* what frees others of its modules uses its PTX */
     for (CUkernel k = lib->kernels, next; k != NULL; k = next) {
         next = k->next;
         free(k->name);
         handle_free(k);
     }
     ptx_free(lib->ptx);
-    handle_free(lib);
+    handle_recycle(lib);
     return CUDA_SUCCESS;
 }
 
 WEIR_API CUresult cuLibraryGetModule(CUmodule *out, CUlibrary lib)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     CU_TRY(check_library(lib));
@@ -197,6 +204,7 @@ static bool is_kernel(const struct ptx_func *f) { return f->is_entry && f->has_b
 
 WEIR_API CUresult cuLibraryGetKernel(CUkernel *out, CUlibrary lib, const char *name)
 {
+    HOLD;
     CU_TRY(driver_ready());
     CU_TRY(check_library(lib));
     if (out == NULL || name == NULL)
@@ -210,6 +218,7 @@ WEIR_API CUresult cuLibraryGetKernel(CUkernel *out, CUlibrary lib, const char *n
 
 WEIR_API CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
 {
+    HOLD;
     CU_TRY(driver_ready());
     CU_TRY(check_library(lib));
     if (count == NULL)
@@ -222,6 +231,7 @@ WEIR_API CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
 
 WEIR_API CUresult cuLibraryEnumerateKernels(CUkernel *out, unsigned int capacity, CUlibrary lib)
 {
+    HOLD;
     CU_TRY(driver_ready());
     CU_TRY(check_library(lib));
     if (out == NULL || capacity == 0)
@@ -247,11 +257,13 @@ CUresult kernel_to_function(CUkernel k, CUfunction *out)
 
 WEIR_API CUresult cuKernelGetFunction(CUfunction *out, CUkernel k)
 {
+    HOLD;
     return out == NULL ? CUDA_ERROR_INVALID_VALUE : kernel_to_function(k, out);
 }
 
 WEIR_API CUresult cuKernelGetName(const char **name, CUkernel k)
 {
+    HOLD;
     if (!handle_live(k, TAG_KERNEL))
         return CUDA_ERROR_INVALID_HANDLE;
     if (name == NULL)
@@ -262,6 +274,7 @@ WEIR_API CUresult cuKernelGetName(const char **name, CUkernel k)
 
 WEIR_API CUresult cuKernelGetLibrary(CUlibrary *lib, CUkernel k)
 {
+    HOLD;
     if (!handle_live(k, TAG_KERNEL))
         return CUDA_ERROR_INVALID_HANDLE;
     if (lib == NULL)
@@ -291,12 +304,14 @@ static CUresult library_variable(CUdeviceptr *at, size_t *bytes, CUlibrary lib, 
 WEIR_API CUresult cuLibraryGetGlobal(CUdeviceptr *at, size_t *bytes, CUlibrary lib,
                                      const char *name)
 {
+    HOLD;
     return library_variable(at, bytes, lib, name, false);
 }
 
 WEIR_API CUresult cuLibraryGetManaged(CUdeviceptr *at, size_t *bytes, CUlibrary lib,
                                       const char *name)
 {
+    HOLD;
     return library_variable(at, bytes, lib, name, true);
 }
 
@@ -304,6 +319,7 @@ WEIR_API CUresult cuLibraryGetManaged(CUdeviceptr *at, size_t *bytes, CUlibrary 
  * refused there: no library has any. */
 WEIR_API CUresult cuLibraryGetUnifiedFunction(void **out, CUlibrary lib, const char *symbol)
 {
+    HOLD;
     CU_TRY(driver_ready());
     CU_TRY(check_library(lib));
     return driver_error(CUDA_ERROR_INVALID_VALUE, "the library has no unified function %s",

@@ -31,6 +31,7 @@ static CUresult link_check(CUlinkState s)
 WEIR_API CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **values,
                                   CUlinkState *out)
 {
+    HOLD;
     CUcontext c;
     struct jit_request q;
     CU_TRY(driver_current(&c));
@@ -61,6 +62,7 @@ WEIR_API CUresult cuLinkAddData_v2(CUlinkState s, CUjitInputType type, void *dat
                                    const char *name, unsigned int count, CUjit_option *options,
                                    void **values)
 {
+    HOLD;
     struct diag d = {0};
     CUresult r = link_check(s);
     if (r != CUDA_SUCCESS)
@@ -105,6 +107,7 @@ WEIR_API CUresult cuLinkAddData_v2(CUlinkState s, CUjitInputType type, void *dat
 WEIR_API CUresult cuLinkAddFile_v2(CUlinkState s, CUjitInputType type, const char *path,
                                    unsigned int count, CUjit_option *options, void **values)
 {
+    HOLD;
     char *text;
     size_t size;
     CU_TRY(link_check(s));
@@ -118,6 +121,7 @@ WEIR_API CUresult cuLinkAddFile_v2(CUlinkState s, CUjitInputType type, const cha
 
 WEIR_API CUresult cuLinkComplete(CUlinkState s, void **image, size_t *size)
 {
+    HOLD;
     struct diag d = {0};
     CU_TRY(link_check(s));
     if (s->image.items == NULL) {
@@ -144,6 +148,7 @@ WEIR_API CUresult cuLinkComplete(CUlinkState s, void **image, size_t *size)
 
 WEIR_API CUresult cuLinkDestroy(CUlinkState s)
 {
+    HOLD;
     CU_TRY(driver_initialized());
     if (!handle_live(s, TAG_LINK))
         return CUDA_ERROR_INVALID_HANDLE;

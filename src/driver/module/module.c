@@ -176,24 +176,36 @@ void module_limit_registers(struct ptx_module *ptx, const void *image, size_t si
         ptx_limit_registers(ptx, most);
 }
 
-static void free_module(CUmodule m)
+bool module_wipe(CUmodule m)
+{
+    if (!handle_wipe(m))
+        return false;
+    pthread_mutex_lock(&m->lock);
+    for (CUfunction f = m->functions; f != NULL; f = f->next)
+        handle_wipe(f);
+    pthread_mutex_unlock(&m->lock);
+    return true;
+}
+
+void module_free(CUmodule m, bool memory)
 {
     for (CUfunction f = m->functions, next; f != NULL; f = next) {
         next = f->next;
+        handle_wipe(f); /* of a call that was under way */
         variants_free(f);
         free(f->param_offsets);
         free(f->param_sizes);
         free(f->steps);
         free(f->pointer_offsets);
         free(f->pointer_arguments);
-        handle_free(f);
+        handle_recycle(f);
     }
-    module_free_variables(m);
+    module_free_variables(m, memory);
     free(m->entries);
     free(m->link_warning);
     if (!m->ptx_borrowed)
         ptx_free(m->ptx);
-    handle_free(m);
+    handle_recycle(m);
 }
 
 CUresult module_refuse(CUresult code, const struct diag *d, struct strbuf *log)
@@ -226,7 +238,7 @@ static CUresult load(CUcontext ctx, const struct module_source *source, struct s
     }
     if (ptx == NULL)
         return module_refuse(code, &d, log);
-    CUmodule m = handle_new(TAG_MODULE, sizeof *m);
+    CUmodule m = handle_begin(TAG_MODULE, sizeof *m);
     m->ctx = ctx;
     m->ptx = ptx;
     m->link_warning = warning.text[0] ? xstrdup(warning.text) : NULL;
@@ -236,11 +248,12 @@ static CUresult load(CUcontext ctx, const struct module_source *source, struct s
     m->resolver = (struct jit_resolver){resolve_var, resolve_func, resolve_helper, m};
     CUresult r = module_make_variables(m, source);
     if (r != CUDA_SUCCESS) {
-        free_module(m);
+        module_free(m, true);
         return r;
     }
     pthread_mutex_lock(&ctx->lock);
     LIST_INSERT(ctx->modules, m);
+    handle_publish(m, TAG_MODULE);
     pthread_mutex_unlock(&ctx->lock);
     *out = m;
     return CUDA_SUCCESS;
@@ -272,11 +285,11 @@ void module_unload(CUmodule m)
 {
     CUcontext ctx = m->ctx;
     /* Its code may be running; and a fault in it must be told while its lines are known. */
-    driver_from_device(ctx, device_context_sync(ctx->device));
+    bool memory = context_settle(ctx);
     pthread_mutex_lock(&ctx->lock);
     LIST_REMOVE(m);
     pthread_mutex_unlock(&ctx->lock);
-    free_module(m);
+    module_free(m, memory);
 }
 
 /* ---- functions ---- */
@@ -284,11 +297,11 @@ void module_unload(CUmodule m)
 static CUresult new_function(CUmodule m, struct ptx_func *func, CUfunction *out)
 {
     struct diag d = {0};
-    CUfunction f = handle_new(TAG_FUNCTION, sizeof *f);
+    CUfunction f = handle_begin(TAG_FUNCTION, sizeof *f);
     f->module = m;
     f->func = func;
     if (!jit_kernel_info(func, &f->info, &d)) {
-        handle_free(f);
+        handle_recycle(f);
         return driver_error(d.out_of_memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX,
                             "%s", d.text);
     }
@@ -316,6 +329,7 @@ static CUresult new_function(CUmodule m, struct ptx_func *func, CUfunction *out)
     }
     f->next = m->functions;
     m->functions = f;
+    handle_publish(f, TAG_FUNCTION);
     *out = f;
     return CUDA_SUCCESS;
 }

@@ -93,16 +93,19 @@ static CUresult module_api_load(CUmodule *out, const void *image, size_t size, u
 WEIR_API CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned int count,
                                      CUjit_option *options, void **values)
 {
+    HOLD;
     return module_api_load(out, image, SIZE_MAX, count, options, values);
 }
 
 WEIR_API CUresult cuModuleLoadData(CUmodule *out, const void *image)
 {
+    HOLD;
     return module_api_load(out, image, SIZE_MAX, 0, NULL, NULL);
 }
 
 WEIR_API CUresult cuModuleLoadFatBinary(CUmodule *out, const void *image)
 {
+    HOLD;
     return module_api_load(out, image, SIZE_MAX, 0, NULL, NULL);
 }
 
@@ -115,6 +118,7 @@ CUresult driver_read_file(const char *path, char **text, size_t *size)
 
 WEIR_API CUresult cuModuleLoad(CUmodule *out, const char *path)
 {
+    HOLD;
     CUcontext c;
     char *text;
     size_t size;
@@ -129,10 +133,13 @@ WEIR_API CUresult cuModuleLoad(CUmodule *out, const char *path)
 
 WEIR_API CUresult cuModuleUnload(CUmodule m)
 {
+    HOLD;
     CUcontext c;
     CUresult r = driver_current_freeing(&c);
     if (r == CUDA_SUCCESS)
         r = check_module(m);
+    if (r == CUDA_SUCCESS && !module_wipe(m))
+        r = CUDA_ERROR_INVALID_HANDLE;
     if (r == CUDA_SUCCESS)
         module_unload(m);
     return r;
@@ -140,6 +147,7 @@ WEIR_API CUresult cuModuleUnload(CUmodule m)
 
 WEIR_API CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *name)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     CU_TRY(check_module(m));
@@ -150,6 +158,7 @@ WEIR_API CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *n
 
 WEIR_API CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule m)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     CU_TRY(check_module(m));
@@ -164,6 +173,7 @@ WEIR_API CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule m)
 /* Handles of the module's kernels, as many as fit. */
 WEIR_API CUresult cuModuleEnumerateFunctions(CUfunction *out, unsigned int capacity, CUmodule m)
 {
+    HOLD;
     CUcontext c;
     CUresult r = driver_current(&c);
     if (r == CUDA_SUCCESS)
@@ -195,6 +205,7 @@ CUresult module_global(CUmodule m, const char *name, CUdeviceptr *at, size_t *by
 
 WEIR_API CUresult cuModuleGetGlobal_v2(CUdeviceptr *at, size_t *bytes, CUmodule m, const char *name)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     CU_TRY(check_module(m));
@@ -205,6 +216,7 @@ WEIR_API CUresult cuModuleGetGlobal_v2(CUdeviceptr *at, size_t *bytes, CUmodule 
 
 WEIR_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 {
+    HOLD;
     if (mode == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *mode = CU_MODULE_LAZY_LOADING;

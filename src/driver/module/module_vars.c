@@ -156,14 +156,14 @@ CUresult module_make_variables(CUmodule m, const struct module_source *source)
     return CUDA_SUCCESS;
 }
 
-void module_free_variables(CUmodule m)
+void module_free_variables(CUmodule m, bool memory)
 {
     for (int32_t n = 0; n < m->ptx->nvars; n++)
         if (m->var_bound[n] != VAR_OWNED)
             unbind(m->var_address[n]);
         else if (m->var_address[n] != 0 && is_reference(m->ptx->vars[n]))
             reference_free(m->var_address[n]);
-        else if (m->var_address[n] != 0)
+        else if (m->var_address[n] != 0 && memory)
             mem_free((void *)(uintptr_t)m->var_address[n], MEM_MODULE | MEM_MANAGED);
     free(m->var_address);
     free(m->var_bound);

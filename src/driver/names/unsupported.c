@@ -18,7 +18,7 @@ static CUresult refuse(const char *name)
 #define UNSUPPORTED(name)      STUB(name, name)
 #define UNSUPPORTED_PTSZ(name) STUB(name, name) STUB(name, name##_ptsz)
 #define UNDECLARED(name)       STUB(name, name)
-#define REFUSED(name) /* a function of its own, which knows more to say */
+#define REFUSED(name)          /* a function of its own, which knows more to say */
 #include "driver/names/unsupported.def"
 #undef UNSUPPORTED
 #undef UNSUPPORTED_PTSZ

@@ -77,6 +77,7 @@ static _Atomic unsigned char *access_kept(CUmemoryPool h, const CUmemLocation *w
 /* All of it or nothing. */
 WEIR_API CUresult cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map, size_t count)
 {
+    HOLD;
     CUresult r = driver_ready();
     if (r == CUDA_SUCCESS)
         r = pool_check(h);
@@ -100,6 +101,7 @@ WEIR_API CUresult cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map,
 
 WEIR_API CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool h, CUmemLocation *where)
 {
+    HOLD;
     CU_TRY(driver_ready());
     CU_TRY(pool_check(h));
     if (flags == NULL || where == NULL)

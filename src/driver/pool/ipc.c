@@ -20,6 +20,7 @@ WEIR_API CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool h,
                                                    CUmemAllocationHandleType type,
                                                    unsigned long long flags)
 {
+    HOLD;
     CU_TRY(driver_ready());
     CU_TRY(pool_check(h));
     if (out == NULL || flags != 0 || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
@@ -39,6 +40,7 @@ WEIR_API CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool h,
 
 WEIR_API CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *out, CUdeviceptr at)
 {
+    HOLD;
     struct pool_info info;
     uint64_t base, bytes;
     CU_TRY(driver_ready());
@@ -61,6 +63,7 @@ WEIR_API CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *os
                                                      CUmemAllocationHandleType type,
                                                      unsigned long long flags)
 {
+    HOLD;
     CU_TRY(driver_ready());
     if (out == NULL || os_handle == NULL || flags != 0 ||
         type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
@@ -116,6 +119,7 @@ static CUresult ipc_import(CUmemoryPool h, const struct share_handle *s, void **
 WEIR_API CUresult cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool h,
                                          CUmemPoolPtrExportData *data)
 {
+    HOLD;
     struct share_handle s;
     void *p;
     CU_TRY(driver_ready());

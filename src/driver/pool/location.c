@@ -167,6 +167,7 @@ static CUresult location_standard(struct location *p, CUmemoryPool *out)
 WEIR_API CUresult cuMemGetDefaultMemPool(CUmemoryPool *out, CUmemLocation *where,
                                          CUmemAllocationType type)
 {
+    HOLD;
     CU_TRY(check_location(out, where, type));
     if (is_own(where, type))
         return cuDeviceGetDefaultMemPool(out, where->id);
@@ -178,6 +179,7 @@ WEIR_API CUresult cuMemGetDefaultMemPool(CUmemoryPool *out, CUmemLocation *where
 
 WEIR_API CUresult cuMemGetMemPool(CUmemoryPool *out, CUmemLocation *where, CUmemAllocationType type)
 {
+    HOLD;
     CUresult r = check_location(out, where, type);
     if (r != CUDA_SUCCESS)
         return r;
@@ -195,6 +197,7 @@ WEIR_API CUresult cuMemGetMemPool(CUmemoryPool *out, CUmemLocation *where, CUmem
 /* The pool must be of that type and location. */
 WEIR_API CUresult cuMemSetMemPool(CUmemLocation *where, CUmemAllocationType type, CUmemoryPool h)
 {
+    HOLD;
     CU_TRY(check_location(h, where, type));
     CU_TRY(pool_check_own(h));
     const CUmemPoolProps *p = &h->props;

@@ -196,8 +196,8 @@ CUmemoryPool pool_adopt(struct mem_file *f, CUdevice dev)
     return h;
 }
 
-/* Ends a handle; the pool lives on while its memory does. The lock is held. */
-static void pool_end(CUmemoryPool h)
+/* Takes a wiped handle off the list. The lock is held. */
+static void pool_unlist(CUmemoryPool h)
 {
     struct CUmemPoolHandle_st **at = &all.pools;
     while (*at != h)
@@ -206,14 +206,28 @@ static void pool_end(CUmemoryPool h)
     CUmemoryPool current = h;
     if (h->ordinal >= 0)
         atomic_compare_exchange_strong(&all.device[h->ordinal].current, &current, NULL);
+}
+
+/* Ends a handle that no call has; the pool lives on while its memory does. */
+static void pool_end(CUmemoryPool h)
+{
     if (h->pool != NULL)
         pool_destroy(h->pool);
     else
         file_close(h->imported); /* what is mapped of it stays */
-    handle_free(h);
+    handle_recycle(h);
 }
 
-/* The device begins anew: no pool of the program's is left, and nothing in the others. */
+void pools_wipe(CUdevice dev)
+{
+    pthread_mutex_lock(&all.lock);
+    CUmemoryPool standard = atomic_load(&all.device[dev].standard);
+    for (CUmemoryPool h = all.pools; h != NULL; h = h->next)
+        if (h->ordinal == dev && h != standard)
+            handle_wipe(h);
+    pthread_mutex_unlock(&all.lock);
+}
+
 void pools_reset(CUdevice dev)
 {
     graph_memory_reset(dev);
@@ -227,8 +241,10 @@ void pools_reset(CUdevice dev)
             continue;
         if (h->imported != NULL)
             imported_clear(h);
-        if (h != standard)
-            pool_end(h);
+        if (h == standard || handle_tag(h) != 0)
+            continue; /* made since */
+        pool_unlist(h);
+        pool_end(h);
     }
     if (standard != NULL) {
         pool_set_threshold(standard->pool, 0);
@@ -244,6 +260,7 @@ void pools_reset(CUdevice dev)
 
 WEIR_API CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 {
+    HOLD;
     CU_TRY(driver_ready());
     if (out == NULL || props == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -257,6 +274,7 @@ WEIR_API CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props
 
 WEIR_API CUresult cuMemPoolDestroy(CUmemoryPool h)
 {
+    HOLD;
     CU_TRY(driver_initialized());
     CU_TRY(pool_check(h));
     if (h->ordinal >= 0 ? h == atomic_load(&all.device[h->ordinal].standard)
@@ -267,16 +285,24 @@ WEIR_API CUresult cuMemPoolDestroy(CUmemoryPool h)
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "cuMemPoolDestroy: memory of the imported pool is not freed yet");
     pthread_mutex_lock(&all.lock);
-    if (h->imported == NULL || --h->imports == 0)
-        pool_end(h);
+    bool live = handle_live(h, TAG_POOL), ends = false;
+    if (live && (h->imported == NULL || --h->imports == 0))
+        ends = handle_wipe(h);
+    if (ends)
+        pool_unlist(h);
     pthread_mutex_unlock(&all.lock);
-    return CUDA_SUCCESS;
+    if (ends) {
+        hold_drain();
+        pool_end(h);
+    }
+    return live ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* ---- which pool a device uses ---- */
 
 WEIR_API CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice dev)
 {
+    HOLD;
     CUresult r = device_check(dev);
     if (r == CUDA_SUCCESS && out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -285,6 +311,7 @@ WEIR_API CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice dev)
 
 WEIR_API CUresult cuDeviceGetMemPool(CUmemoryPool *out, CUdevice dev)
 {
+    HOLD;
     CUresult r = device_check(dev);
     if (r == CUDA_SUCCESS && out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -293,6 +320,7 @@ WEIR_API CUresult cuDeviceGetMemPool(CUmemoryPool *out, CUdevice dev)
 
 WEIR_API CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool h)
 {
+    HOLD;
     CU_TRY(device_check(dev));
     CU_TRY(pool_check_own(h));
     if (h->ordinal < 0 && h->props.location.type == CU_MEM_LOCATION_TYPE_DEVICE)
@@ -377,6 +405,7 @@ static __attribute__((noinline)) CUresult alloc_any(CUdeviceptr *out, size_t byt
 static inline CUresult alloc_of_pool(CUdeviceptr *out, size_t bytes, CUmemoryPool h,
                                      CUstream stream, struct pool_by by)
 {
+    HOLD;
     if (WEIR_UNLIKELY(out == NULL || bytes == 0 || !driver_plain(stream)))
         return alloc_any(out, bytes, h, stream, by);
     CUmemoryPool from = h != NULL ? h : pool_current_if_made(stream->ctx->ordinal);
@@ -472,6 +501,7 @@ static __attribute__((noinline)) CUresult free_any(CUdeviceptr at, CUstream stre
 
 static inline CUresult free_of_pool(CUdeviceptr at, CUstream stream, struct pool_by by)
 {
+    HOLD;
     if (WEIR_UNLIKELY(!driver_plain(stream)))
         return free_any(at, stream, by);
     struct pool_point now = stream_point(stream->device);
@@ -503,6 +533,7 @@ WEIR_API int weir_free_async(unsigned long long at, void *stream, enum weir_call
 
 WEIR_API CUresult cuMemPoolTrimTo(CUmemoryPool h, size_t keep)
 {
+    HOLD;
     CUresult r = driver_ready();
     if (r == CUDA_SUCCESS)
         r = pool_check_own(h);
@@ -519,6 +550,7 @@ static const enum pool_switch switches[] = {
 
 WEIR_API CUresult cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute which, void *value)
 {
+    HOLD;
     CU_TRY(driver_ready());
     CU_TRY(pool_check_own(h));
     if (value == NULL)
@@ -547,6 +579,7 @@ WEIR_API CUresult cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute whic
 
 WEIR_API CUresult cuMemPoolGetAttribute(CUmemoryPool h, CUmemPool_attribute which, void *value)
 {
+    HOLD;
     CU_TRY(driver_ready());
     CU_TRY(pool_check_own(h));
     if (value == NULL)

@@ -154,6 +154,7 @@ CUresult capture_wait(struct device_stream *s, CUcontext c)
 
 WEIR_API CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
+    HOLD;
     CU_TRY(driver_ready());
     if (mode == NULL || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
         return CUDA_ERROR_INVALID_VALUE;
@@ -351,6 +352,7 @@ static CUresult capture_begin(CUstream h, bool pt, CUgraph g, const struct point
 
 static CUresult cuStreamBeginCapture_v2_impl(bool pt, CUstream h, CUstreamCaptureMode mode)
 {
+    HOLD;
     return capture_begin(h, pt, NULL, NULL, mode);
 }
 BOTH(cuStreamBeginCapture_v2, (CUstream h, CUstreamCaptureMode mode), h, mode)
@@ -377,6 +379,7 @@ static CUresult cuStreamBeginCaptureToGraph_impl(bool pt, CUstream h, CUgraph g,
                                                  const CUgraphEdgeData *data, size_t count,
                                                  CUstreamCaptureMode mode)
 {
+    HOLD;
     struct points points = {0};
     CUresult r = driver_ready();
     if (r == CUDA_SUCCESS)
@@ -498,6 +501,7 @@ static CUresult capture_end(struct captured *c, CUgraph *out)
 
 static CUresult cuStreamEndCapture_impl(bool pt, CUstream h, CUgraph *out)
 {
+    HOLD;
     CUcontext ctx;
     struct device_stream *s;
     CU_TRY(driver_find_stream(h, pt, &s, &ctx));
@@ -516,6 +520,7 @@ BOTH(cuStreamEndCapture, (CUstream h, CUgraph *out), h, out)
 
 static CUresult cuStreamIsCapturing_impl(bool pt, CUstream h, CUstreamCaptureStatus *status)
 {
+    HOLD;
     CUcontext ctx;
     struct device_stream *s;
     CUresult r = driver_find_stream(h, pt, &s, &ctx);
@@ -556,6 +561,7 @@ static CUresult cuStreamGetCaptureInfo_v3_impl(bool pt, CUstream h, CUstreamCapt
                                                const CUgraphNode **nodes,
                                                const CUgraphEdgeData **edges, size_t *count)
 {
+    HOLD;
     CUcontext ctx;
     struct device_stream *s;
     CUresult r = driver_find_stream(h, pt, &s, &ctx);
@@ -593,6 +599,7 @@ static CUresult cuStreamUpdateCaptureDependencies_v2_impl(bool pt, CUstream h, C
                                                           const CUgraphEdgeData *data, size_t count,
                                                           unsigned flags)
 {
+    HOLD;
     CUcontext ctx;
     struct device_stream *s;
     struct points points = {0};

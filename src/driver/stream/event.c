@@ -12,12 +12,13 @@ CUresult driver_event(CUevent h, struct device_event **e)
 
 CUevent event_make(CUcontext c, struct device_event *d, unsigned flags)
 {
-    CUevent e = handle_new(TAG_EVENT, sizeof *e);
+    CUevent e = handle_begin(TAG_EVENT, sizeof *e);
     e->ctx = c;
     e->flags = flags;
     e->device = d;
     pthread_mutex_lock(&c->lock);
     LIST_INSERT(c->events, e);
+    handle_publish(e, TAG_EVENT);
     pthread_mutex_unlock(&c->lock);
     if (observed())
         observe_object_made(OBSERVE_EVENT_OBJECT, e);
@@ -26,6 +27,7 @@ CUevent event_make(CUcontext c, struct device_event *d, unsigned flags)
 
 WEIR_API CUresult cuEventCreate(CUevent *out, unsigned int flags)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     bool interprocess = (flags & CU_EVENT_INTERPROCESS) != 0;
@@ -40,31 +42,45 @@ WEIR_API CUresult cuEventCreate(CUevent *out, unsigned int flags)
     return CUDA_SUCCESS;
 }
 
-void event_destroy(CUevent e)
+static void event_free(struct retired *r)
 {
-    pthread_mutex_lock(&e->ctx->lock);
-    LIST_REMOVE(e);
-    pthread_mutex_unlock(&e->ctx->lock);
+    CUevent e = (CUevent)(void *)((char *)r - offsetof(struct CUevent_st, retired));
+    if (e->captured != NULL)
+        capture_forget_event(e); /* of a call that was under way */
+    device_event_free(e->device);
+    handle_recycle(e);
+}
+
+void event_end(CUevent e)
+{
     if (e->captured != NULL)
         capture_forget_event(e);
-    device_event_free(e->device);
-    handle_free(e);
+    bool interprocess = e->foreign || (e->flags & CU_EVENT_INTERPROCESS) != 0;
+    e->retired.free = event_free;
+    retire(&e->retired);
+    if (interprocess) /* it has descriptors */
+        retire_sweep();
 }
 
 WEIR_API CUresult cuEventDestroy_v2(CUevent e)
 {
+    HOLD;
     CUcontext c;
     struct device_event *d;
-    CUresult r = driver_current_freeing(&c);
-    if (r == CUDA_SUCCESS)
-        r = driver_event(e, &d);
-    if (r == CUDA_SUCCESS)
-        event_destroy(e);
-    return r;
+    CU_TRY(driver_current_freeing(&c));
+    CU_TRY(driver_event(e, &d));
+    if (!handle_wipe(e))
+        return CUDA_ERROR_INVALID_HANDLE;
+    pthread_mutex_lock(&e->ctx->lock);
+    LIST_REMOVE(e);
+    pthread_mutex_unlock(&e->ctx->lock);
+    event_end(e);
+    return CUDA_SUCCESS;
 }
 
 static CUresult cuEventRecordWithFlags_impl(bool pt, CUevent h, CUstream stream, unsigned int flags)
 {
+    HOLD;
     CUcontext c;
     struct device_stream *s;
     struct device_event *e;
@@ -95,6 +111,7 @@ BOTH(cuEventRecord, (CUevent h, CUstream s), h, s)
 
 static CUresult cuStreamWaitEvent_impl(bool pt, CUstream stream, CUevent h, unsigned int flags)
 {
+    HOLD;
     CUcontext c;
     struct device_stream *s;
     struct device_event *e;
@@ -123,6 +140,7 @@ static CUresult look_current(CUcontext *c)
 
 WEIR_API CUresult cuEventQuery(CUevent h)
 {
+    HOLD;
     CUcontext c;
     struct device_event *e;
     CUresult r = look_current(&c);
@@ -130,24 +148,29 @@ WEIR_API CUresult cuEventQuery(CUevent h)
         r = driver_event(h, &e);
     if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running() || h->captured != NULL))
         r = capture_forbid_event(h);
-    return r != CUDA_SUCCESS ? r : driver_from_device(h->ctx, device_event_query(e));
+    CU_TRY(r);
+    c = h->ctx;
+    return driver_from_device(c, device_event_query(e));
 }
 
 WEIR_API CUresult cuEventSynchronize(CUevent h)
 {
+    HOLD;
     CUcontext c;
     struct device_event *e;
     CU_TRY(look_current(&c));
     CU_TRY(driver_event(h, &e));
     if (WEIR_UNLIKELY(capture_running() || h->captured != NULL))
         CU_TRY(capture_forbid_event(h));
-    CUresult r = driver_from_device(h->ctx, device_event_sync(e));
+    c = h->ctx;
+    CUresult r = driver_from_device(c, device_event_sync(e));
     pool_synchronized();
     return r;
 }
 
 WEIR_API CUresult cuEventElapsedTime_v2(float *ms, CUevent from, CUevent to)
 {
+    HOLD;
     CUcontext c;
     struct device_event *a, *b;
     CUresult r = look_current(&c);
@@ -171,5 +194,6 @@ WEIR_API CUresult cuEventElapsedTime_v2(float *ms, CUevent from, CUevent to)
 WEIR_API CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to);
 WEIR_API CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to)
 {
+    HOLD;
     return cuEventElapsedTime_v2(ms, from, to);
 }

@@ -29,19 +29,21 @@ __attribute__((noinline)) CUresult driver_find_stream_asked(CUstream h, bool per
 
 WEIR_API CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     if (out == NULL || (flags & ~1u) != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    CUstream s = handle_new(TAG_STREAM, sizeof *s);
+    CUstream s = handle_begin(TAG_STREAM, sizeof *s);
     s->ctx = c;
     s->device = device_stream_new(c->device, flags, priority);
     if (s->device == NULL) {
-        handle_free(s);
+        handle_recycle(s);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     pthread_mutex_lock(&c->lock);
     LIST_INSERT(c->streams, s);
+    handle_publish(s, TAG_STREAM);
     pthread_mutex_unlock(&c->lock);
     *out = s;
     if (observed())
@@ -51,33 +53,46 @@ WEIR_API CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, 
 
 WEIR_API CUresult cuStreamCreate(CUstream *out, unsigned int flags)
 {
+    HOLD;
     return cuStreamCreateWithPriority(out, flags, 0);
 }
 
-void stream_destroy(CUstream s)
+static void stream_free(struct retired *r)
 {
-    pthread_mutex_lock(&s->ctx->lock);
-    LIST_REMOVE(s);
-    pthread_mutex_unlock(&s->ctx->lock);
+    CUstream s = (CUstream)(void *)((char *)r - offsetof(struct CUstream_st, retired));
+    if (WEIR_UNLIKELY(capture_running()))
+        capture_forget_stream(s->device); /* of a call that was under way */
+    device_stream_release(s->device);
+    handle_recycle(s);
+}
+
+void stream_end(CUstream s)
+{
     if (WEIR_UNLIKELY(capture_running()))
         capture_forget_stream(s->device);
-    device_stream_free(s->device);
-    handle_free(s);
+    device_stream_end(s->device);
+    s->retired.free = stream_free;
+    retire(&s->retired);
 }
 
 WEIR_API CUresult cuStreamDestroy_v2(CUstream s)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current_freeing(&c));
-    if (!handle_live(s, TAG_STREAM))
+    if (!handle_live(s, TAG_STREAM) || !handle_wipe(s))
         return CUDA_ERROR_INVALID_HANDLE;
-    stream_destroy(s);
+    pthread_mutex_lock(&s->ctx->lock);
+    LIST_REMOVE(s);
+    pthread_mutex_unlock(&s->ctx->lock);
+    stream_end(s);
     pool_synchronized(); /* nobody can synchronize with it any more */
     return CUDA_SUCCESS;
 }
 
 static CUresult cuStreamSynchronize_impl(bool pt, CUstream h)
 {
+    HOLD;
     CUcontext c;
     struct device_stream *s;
     CU_TRY(stream_find(h, pt, &s, &c));
@@ -91,6 +106,7 @@ BOTH(cuStreamSynchronize, (CUstream h), h)
 
 static CUresult cuStreamQuery_impl(bool pt, CUstream h)
 {
+    HOLD;
     CUcontext c;
     struct device_stream *s;
     CUresult r = stream_find(h, pt, &s, &c);
@@ -102,6 +118,7 @@ BOTH(cuStreamQuery, (CUstream h), h)
 
 static CUresult cuStreamGetPriority_impl(bool pt, CUstream h, int *priority)
 {
+    HOLD;
     CUcontext c;
     struct device_stream *s;
     CU_TRY(stream_find(h, pt, &s, &c));
@@ -114,6 +131,7 @@ BOTH(cuStreamGetPriority, (CUstream h, int *priority), h, priority)
 
 static CUresult cuStreamGetFlags_impl(bool pt, CUstream h, unsigned int *flags)
 {
+    HOLD;
     CUcontext c;
     struct device_stream *s;
     CU_TRY(stream_find(h, pt, &s, &c));
@@ -128,6 +146,7 @@ BOTH(cuStreamGetFlags, (CUstream h, unsigned int *flags), h, flags)
 
 static CUresult cuStreamGetId_impl(bool pt, CUstream h, unsigned long long *id)
 {
+    HOLD;
     CUcontext c;
     struct device_stream *s;
     CU_TRY(stream_find(h, pt, &s, &c));
@@ -142,6 +161,7 @@ BOTH(cuStreamGetId, (CUstream h, unsigned long long *id), h, id)
 
 static CUresult cuStreamGetCtx_impl(bool pt, CUstream h, CUcontext *out)
 {
+    HOLD;
     CUcontext c;
     struct device_stream *s;
     CU_TRY(stream_find(h, pt, &s, &c));
@@ -154,6 +174,7 @@ BOTH(cuStreamGetCtx, (CUstream h, CUcontext *out), h, out)
 
 static CUresult cuStreamGetDevice_impl(bool pt, CUstream h, CUdevice *out)
 {
+    HOLD;
     CUcontext c;
     CUresult r = cuStreamGetCtx_impl(pt, h, &c);
     if (r == CUDA_SUCCESS && out == NULL)

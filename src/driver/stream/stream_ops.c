@@ -31,6 +31,7 @@ static CUresult check_write(CUdeviceptr at, unsigned bytes, unsigned flags)
 static CUresult stream_ops_wait(CUstream h, bool pt, CUdeviceptr at, unsigned bytes, uint64_t value,
                                 unsigned flags)
 {
+    HOLD;
     static const enum device_value_test tests[] = {DEVICE_VALUE_GEQ, DEVICE_VALUE_EQ,
                                                    DEVICE_VALUE_AND, DEVICE_VALUE_NOR};
     CUcontext c;
@@ -56,6 +57,7 @@ static CUresult stream_ops_wait(CUstream h, bool pt, CUdeviceptr at, unsigned by
 static CUresult stream_ops_write(CUstream h, bool pt, CUdeviceptr at, unsigned bytes,
                                  uint64_t value, unsigned flags)
 {
+    HOLD;
     CUcontext c;
     struct device_stream *s;
     CU_TRY(driver_find_stream(h, pt, &s, &c));
@@ -143,6 +145,7 @@ static CUresult do_op(CUstream h, bool pt, const CUstreamBatchMemOpParams *p)
 static CUresult cuStreamBatchMemOp_v2_impl(bool pt, CUstream h, unsigned int count,
                                            CUstreamBatchMemOpParams *params, unsigned int flags)
 {
+    HOLD;
     enum { MOST = 256 };
     CUcontext c;
     struct device_stream *s;
@@ -184,6 +187,7 @@ static CUresult stream_ops_attributes(CUstream h, bool pt, struct stream_attribu
 static CUresult cuStreamGetAttribute_impl(bool pt, CUstream h, CUstreamAttrID which,
                                           CUstreamAttrValue *out)
 {
+    HOLD;
     CUcontext c;
     struct device_stream *s;
     struct stream_attributes *a;
@@ -209,6 +213,7 @@ BOTH(cuStreamGetAttribute, (CUstream h, CUstreamAttrID which, CUstreamAttrValue 
 static CUresult cuStreamSetAttribute_impl(bool pt, CUstream h, CUstreamAttrID which,
                                           const CUstreamAttrValue *v)
 {
+    HOLD;
     struct stream_attributes *a;
     CUstreamAttrValue now;
     CUresult r = stream_ops_attributes(h, pt, &a);
@@ -252,6 +257,7 @@ BOTH(cuStreamSetAttribute, (CUstream h, CUstreamAttrID which, const CUstreamAttr
 
 static CUresult cuStreamCopyAttributes_impl(bool pt, CUstream to, CUstream from)
 {
+    HOLD;
     struct stream_attributes *a, *b;
     CUresult r = stream_ops_attributes(to, pt, &a);
     if (r == CUDA_SUCCESS)
@@ -266,6 +272,7 @@ BOTH(cuStreamCopyAttributes, (CUstream to, CUstream from), to, from)
 
 static CUresult cuStreamGetCtx_v2_impl(bool pt, CUstream h, CUcontext *out, CUgreenCtx *green)
 {
+    HOLD;
     CUcontext c;
     struct device_stream *s;
     CU_TRY(driver_find_stream(h, pt, &s, &c));

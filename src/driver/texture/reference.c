@@ -108,7 +108,8 @@ static CUresult change(struct reference *r, const struct reference *to)
         if (device_in_host_function())
             return driver_error(CUDA_ERROR_NOT_PERMITTED,
                                 "a texture reference cannot be changed by a host function");
-        device_context_sync(r->ctx->device);
+        if (context_wait(r->ctx) == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+            return CUDA_ERROR_CONTEXT_IS_DESTROYED; /* and the reference with it */
     }
     *r = made;
     return CUDA_SUCCESS;
@@ -169,6 +170,7 @@ static CUresult reference_find(CUmodule m, const char *name, unsigned type, stru
 
 WEIR_API CUresult cuModuleGetTexRef(CUtexref *out, CUmodule m, const char *name)
 {
+    HOLD;
     struct reference *ref;
     CUresult r = out != NULL ? reference_find(m, name, PTX_TEXREF, &ref) : CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)
@@ -178,6 +180,7 @@ WEIR_API CUresult cuModuleGetTexRef(CUtexref *out, CUmodule m, const char *name)
 
 WEIR_API CUresult cuModuleGetSurfRef(CUsurfref *out, CUmodule m, const char *name)
 {
+    HOLD;
     struct reference *ref;
     CUresult r =
         out != NULL ? reference_find(m, name, PTX_SURFREF, &ref) : CUDA_ERROR_INVALID_VALUE;
@@ -188,6 +191,7 @@ WEIR_API CUresult cuModuleGetSurfRef(CUsurfref *out, CUmodule m, const char *nam
 
 WEIR_API CUresult cuTexRefCreate(CUtexref *out)
 {
+    HOLD;
     CUcontext c;
     CUresult r = driver_current(&c);
     if (r == CUDA_SUCCESS && out == NULL)
@@ -211,6 +215,7 @@ static CUresult check_texture(CUtexref t) { return reference_check(t, TAG_TEXTUR
 
 WEIR_API CUresult cuTexRefDestroy(CUtexref t)
 {
+    HOLD;
     CUresult r = check_texture(t);
     if (r != CUDA_SUCCESS)
         return r;
@@ -223,6 +228,7 @@ WEIR_API CUresult cuTexRefDestroy(CUtexref t)
 /* The reference is the module's from the start: there is nothing to hand to the kernel. */
 WEIR_API CUresult cuParamSetTexRef(CUfunction f, int unit, CUtexref t)
 {
+    HOLD;
     CUresult r = check_texture(t);
     if (r == CUDA_SUCCESS && !handle_live(f, TAG_FUNCTION))
         r = CUDA_ERROR_INVALID_HANDLE;
@@ -256,6 +262,7 @@ static CUresult bind_array(struct reference *ref, CUarray a, bool format)
 
 WEIR_API CUresult cuTexRefSetArray(CUtexref t, CUarray a, unsigned int flags)
 {
+    HOLD;
     CUresult r = check_texture(t);
     if (r == CUDA_SUCCESS && (flags & ~(unsigned)CU_TRSA_OVERRIDE_FORMAT) != 0)
         r = CUDA_ERROR_INVALID_VALUE;
@@ -264,6 +271,7 @@ WEIR_API CUresult cuTexRefSetArray(CUtexref t, CUarray a, unsigned int flags)
 
 WEIR_API CUresult cuTexRefSetMipmappedArray(CUtexref t, CUmipmappedArray a, unsigned int flags)
 {
+    HOLD;
     CU_TRY(check_texture(t));
     if (flags != CU_TRSA_OVERRIDE_FORMAT)
         return CUDA_ERROR_INVALID_VALUE;
@@ -276,6 +284,7 @@ WEIR_API CUresult cuTexRefSetMipmappedArray(CUtexref t, CUmipmappedArray a, unsi
  * without `offset` it must be aligned itself. */
 WEIR_API CUresult cuTexRefSetAddress_v2(size_t *offset, CUtexref t, CUdeviceptr at, size_t bytes)
 {
+    HOLD;
     CUresult r = check_texture(t);
     if (r != CUDA_SUCCESS)
         return r;
@@ -296,6 +305,7 @@ WEIR_API CUresult cuTexRefSetAddress_v2(size_t *offset, CUtexref t, CUdeviceptr 
 WEIR_API CUresult cuTexRefSetAddress2D_v3(CUtexref t, const CUDA_ARRAY_DESCRIPTOR *d,
                                           CUdeviceptr at, size_t pitch)
 {
+    HOLD;
     CUresult r = check_texture(t);
     if (r != CUDA_SUCCESS)
         return r;
@@ -315,6 +325,7 @@ WEIR_API CUresult cuTexRefSetAddress2D_v3(CUtexref t, const CUDA_ARRAY_DESCRIPTO
 
 WEIR_API CUresult cuSurfRefSetArray(CUsurfref s, CUarray a, unsigned int flags)
 {
+    HOLD;
     CUresult r = reference_check(s, TAG_SURFACE_REF);
     if (r == CUDA_SUCCESS)
         r = array_check(a);
@@ -329,6 +340,7 @@ WEIR_API CUresult cuSurfRefSetArray(CUsurfref s, CUarray a, unsigned int flags)
 #define SET(name, params, cond, ...)                                                               \
     WEIR_API CUresult name params                                                                  \
     {                                                                                              \
+        HOLD;                                                                                      \
         CUresult r = check_texture(t);                                                             \
         if (r != CUDA_SUCCESS)                                                                     \
             return r;                                                                              \
@@ -368,6 +380,7 @@ SET(cuTexRefSetMipmapLevelClamp, (CUtexref t, float least, float most), true,
 #define GET(name, params, cond, ...)                                                               \
     WEIR_API CUresult name params                                                                  \
     {                                                                                              \
+        HOLD;                                                                                      \
         CUresult r = check_texture(t);                                                             \
         if (r == CUDA_SUCCESS && !(cond))                                                          \
             r = CUDA_ERROR_INVALID_VALUE;                                                          \
@@ -405,6 +418,7 @@ GET(cuTexRefGetArray, (CUarray * a, CUtexref t), a != NULL && t->r.bound == BOUN
 /* None can be bound. */
 WEIR_API CUresult cuTexRefGetMipmappedArray(CUmipmappedArray *a, CUtexref t)
 {
+    HOLD;
     (void)a;
     CUresult r = check_texture(t);
     return r == CUDA_SUCCESS ? CUDA_ERROR_INVALID_VALUE : r;
@@ -412,6 +426,7 @@ WEIR_API CUresult cuTexRefGetMipmappedArray(CUmipmappedArray *a, CUtexref t)
 
 WEIR_API CUresult cuSurfRefGetArray(CUarray *a, CUsurfref s)
 {
+    HOLD;
     CUresult r = reference_check(s, TAG_SURFACE_REF);
     if (r == CUDA_SUCCESS && (a == NULL || s->r.bound != BOUND_ARRAY))
         r = CUDA_ERROR_INVALID_VALUE;

@@ -117,6 +117,7 @@ WEIR_API CUresult cuTensorMapEncodeTiled(
     const cuuint32_t *boxDim, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave,
     CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill)
 {
+    HOLD;
     struct tensor_map m;
     const struct tensor t = {tensorMap, tensorDataType, tensorRank,     (uint64_t)globalAddress,
                              globalDim, globalStrides,  elementStrides, interleave,
@@ -144,6 +145,7 @@ WEIR_API CUresult cuTensorMapEncodeIm2col(
     cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave,
     CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill)
 {
+    HOLD;
     struct tensor_map m;
     const struct tensor t = {tensorMap, tensorDataType, tensorRank,     (uint64_t)globalAddress,
                              globalDim, globalStrides,  elementStrides, interleave,
@@ -179,6 +181,7 @@ WEIR_API CUresult cuTensorMapEncodeIm2col(
 
 WEIR_API CUresult cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress)
 {
+    HOLD;
     struct tensor_map m;
     if (tensorMap == NULL)
         return wrong("own address must not be NULL");

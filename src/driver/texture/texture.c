@@ -103,7 +103,7 @@ static void reclaim(CUcontext c)
     pthread_mutex_unlock(&all.lock);
     if (done == NULL)
         return;
-    device_context_sync(c->device);
+    context_wait(c);
     pthread_mutex_lock(&all.lock);
     free_all(done);
     pthread_mutex_unlock(&all.lock);
@@ -350,6 +350,7 @@ WEIR_API CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *
                                     const CUDA_TEXTURE_DESC *sampling,
                                     const CUDA_RESOURCE_VIEW_DESC *view)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     if (out == NULL || resource == NULL || sampling == NULL)
@@ -373,10 +374,15 @@ WEIR_API CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *
     return r;
 }
 
-WEIR_API CUresult cuTexObjectDestroy(CUtexObject handle) { return with(handle, TEXTURE_TAG, NULL); }
+WEIR_API CUresult cuTexObjectDestroy(CUtexObject handle)
+{
+    HOLD;
+    return with(handle, TEXTURE_TAG, NULL);
+}
 
 WEIR_API CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, CUtexObject handle)
 {
+    HOLD;
     struct object o;
     CUresult r = out != NULL ? with(handle, TEXTURE_TAG, &o) : CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)
@@ -386,6 +392,7 @@ WEIR_API CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, CUtexObjec
 
 WEIR_API CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *out, CUtexObject handle)
 {
+    HOLD;
     struct object o;
     CUresult r = out != NULL ? with(handle, TEXTURE_TAG, &o) : CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)
@@ -395,6 +402,7 @@ WEIR_API CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *out, CUtexObject 
 
 WEIR_API CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *out, CUtexObject handle)
 {
+    HOLD;
     struct object o;
     CUresult r = out != NULL ? with(handle, TEXTURE_TAG, &o) : CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)
@@ -406,6 +414,7 @@ WEIR_API CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *out, C
 
 WEIR_API CUresult cuSurfObjectCreate(CUsurfObject *out, const CUDA_RESOURCE_DESC *resource)
 {
+    HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
     if (out == NULL || resource == NULL || resource->resType != CU_RESOURCE_TYPE_ARRAY)
@@ -418,11 +427,13 @@ WEIR_API CUresult cuSurfObjectCreate(CUsurfObject *out, const CUDA_RESOURCE_DESC
 
 WEIR_API CUresult cuSurfObjectDestroy(CUsurfObject handle)
 {
+    HOLD;
     return with(handle, SURFACE_TAG, NULL);
 }
 
 WEIR_API CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, CUsurfObject handle)
 {
+    HOLD;
     struct object o;
     CUresult r = out != NULL ? with(handle, SURFACE_TAG, &o) : CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)
