@@ -219,6 +219,14 @@ bool env_words(enum env_variable v, const char *const *words, struct diag *d)
     return true;
 }
 
+bool env_word(enum env_variable v, const char *const *words, struct diag *d)
+{
+    const char *at = env_get(v);
+    size_t length;
+    bool several = next_word(&at, &length) != NULL && next_word(&at, &length) != NULL;
+    return several ? refuse_words(v, words, d) : env_words(v, words, d);
+}
+
 /* ---- names that are in no table ---- */
 
 enum { NAME_MAX_LENGTH = 64 }; /* of a name that is compared and shown */

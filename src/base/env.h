@@ -67,6 +67,9 @@ bool env_lists(enum env_variable v, const char *word);
  * that names the variable when it has another. */
 bool env_words(enum env_variable v, const char *const *words, struct diag *d);
 
+/* The same of a value that is one word: false for a list of several, too. */
+bool env_word(enum env_variable v, const char *const *words, struct diag *d);
+
 /* The value as a whole number in min..max. `fallback` when it is not set or empty; false and a
  * message that names the variable when it is set to something else. */
 bool env_int(enum env_variable v, int64_t min, int64_t max, int64_t fallback, int64_t *out,

@@ -66,6 +66,23 @@ static void test_words(void)
     expect_words("memory,all", "WEIR_CHECK=memory,all: must be \"memory\", \"races\" or \"off\"");
 }
 
+static void expect_word(const char *text, bool ok)
+{
+    static const char *const words[] = {"512", "256", NULL};
+    struct diag d = {0};
+    set(ENV_VECTORS, text);
+    CHECK_EQ_INT(env_word(ENV_VECTORS, words, &d), ok);
+    CHECK_EQ_INT(strstr(d.text, "must be \"512\" or \"256\"") != NULL, !ok);
+}
+
+static void test_word(void)
+{
+    expect_word("", true);
+    expect_word("256", true);
+    expect_word("512,256", false);
+    expect_word("128", false);
+}
+
 static void append(void *text, const char *line) { sb_printf(text, "%s\n", line); }
 
 static void expect_unknown(const char *name, const char *want)
@@ -103,6 +120,7 @@ int main(void)
     test_table();
     test_unknown();
     test_words();
+    test_word();
     unsetenv("WEIR_WORKERS");
     int64_t value;
     CHECK(env_get(ENV_WORKERS) == NULL);
