@@ -313,6 +313,8 @@ static int make_ptx(struct compilation *c, const char *llvm, const char *library
         list_add(&argv, "-Xclang");
         list_add(&argv, "%s", library);
     }
+    /* a process of its own: in clang's, the compiler dies where the output cannot be written */
+    list_add(&argv, "-fno-integrated-cc1");
     list_add(&argv, "-S");
     list_add(&argv, "%s", llvm);
     list_add(&argv, "-o");
