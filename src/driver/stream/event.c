@@ -182,6 +182,10 @@ WEIR_API CUresult cuEventElapsedTime_v2(float *ms, CUevent from, CUevent to)
         return r;
     if (ms == NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    if (from->ctx->ordinal != to->ctx->ordinal)
+        return driver_error(CUDA_ERROR_INVALID_HANDLE,
+                            "the events are of two devices, %d and %d, whose times do not compare",
+                            from->ctx->ordinal, to->ctx->ordinal);
     if (WEIR_UNLIKELY(from->captured != NULL || to->captured != NULL)) {
         r = capture_elapsed(from);
         return r != CUDA_SUCCESS ? r : capture_elapsed(to);

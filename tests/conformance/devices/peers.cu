@@ -116,6 +116,18 @@ static void copies_between()
     OK(cudaStreamSynchronize(s[1]));
     check_filled(p[1], 7);
     check_filled(p[0], 7);
+    cudaEvent_t timed[2];
+    float ms;
+    for (int d = 0; d < 2; d++) {
+        OK(cudaSetDevice(d));
+        OK(cudaEventCreate(&timed[d]));
+        OK(cudaEventRecord(timed[d], s[d]));
+        OK(cudaStreamSynchronize(s[d]));
+        OK(cudaEventElapsedTime(&ms, timed[d], timed[d]));
+    }
+    ERROR(cudaEventElapsedTime(&ms, timed[0], timed[1]), cudaErrorInvalidResourceHandle);
+    for (int d = 0; d < 2; d++)
+        OK(cudaEventDestroy(timed[d]));
     // A kernel is launched into streams of the current device, says the guide; newer GPUs' runtimes
     // take the stream's device.
     OK(cudaSetDevice(0));
