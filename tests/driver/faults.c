@@ -38,8 +38,10 @@ static void kinds(void)
     expect("insist", NULL, CUDA_ERROR_ASSERT, NULL);
 }
 
-/* What was launched after a fault is not run; what was there before the fault stays readable only
- * after a reset, as new. */
+static void CUDA_CB never(void *called) { *(int *)called = 1; }
+
+/* What was launched after a fault is not run, nor are host functions, nor is anything of them kept;
+ * what was there before the fault stays readable only after a reset, as new. */
 static void after_fault(void)
 {
     CUdeviceptr zero = 0;
@@ -49,13 +51,17 @@ static void after_fault(void)
     NEED(cuMemHostAlloc((void **)&word, 4, 0));
     *word = 0;
     void *good[] = {&word, &one};
+    int called = 0;
     NEED(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
     CUfunction f = kernel(module, "store");
     OK(launch(f, 1, 1, s, bad));
     CUresult r = launch(f, 1, 1, s, good);
     CHECK(r == CUDA_SUCCESS || r == CUDA_ERROR_ILLEGAL_ADDRESS);
+    r = cuLaunchHostFunc(s, never, &called);
+    CHECK(r == CUDA_SUCCESS || r == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK_CU(cuStreamSynchronize(s), CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK_EQ_INT(*word, 0);
+    CHECK_EQ_INT(called, 0);
     CHECK_CU(cuStreamDestroy(s), CUDA_ERROR_ILLEGAL_ADDRESS);
     OK(cuDevicePrimaryCtxReset(0));
     module = load();

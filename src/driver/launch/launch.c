@@ -320,6 +320,8 @@ static void run_host(void *p, enum device_error status)
 {
     struct host_call h = *(struct host_call *)p;
     free(p);
+    if (h.callback == NULL && status != DEVICE_OK)
+        return; /* only callbacks are told of faults */
     if (h.fn != NULL)
         h.fn(h.user);
     else
@@ -342,9 +344,12 @@ static CUresult host_function(CUstream stream, bool per_thread, CUhostFn fn,
         if (r != CUDA_SUCCESS || (callback == NULL && captured))
             return r;
     }
+    if (callback == NULL)
+        CU_TRY(driver_from_device(ctx, device_context_status(ctx->device)));
     struct host_call *h = xmalloc(sizeof *h);
     *h = (struct host_call){fn, callback, stream, ctx, user};
-    enum device_error e = device_host_function(s, run_host, h, callback != NULL);
+    /* Always run, so that h is freed. */
+    enum device_error e = device_host_function(s, run_host, h, true);
     if (e != DEVICE_OK)
         free(h);
     return driver_from_device(ctx, e);
