@@ -133,7 +133,8 @@ void check_buffer(struct thread *t, struct buffer *b)
     memset(t->scratch, 0xee, b->size);
     if (b->kind == IN_SYMBOL && one_in(t, 2))
         OK_RT(cudaMemcpyFromSymbol(t->scratch, settings.symbol_handle, b->size,
-                                   (size_t)(b->p - settings.symbol), cudaMemcpyDeviceToHost));
+                                   (size_t)(b->p - places[t->device].symbol),
+                                   cudaMemcpyDeviceToHost));
     else if (one_in(t, 2))
         OK_CU(cuMemcpyDtoH(t->scratch, (CUdeviceptr)b->p, b->size));
     else

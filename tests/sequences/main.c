@@ -5,8 +5,10 @@
  *
  * A round is some threads that make `steps` steps each and then destroy all they have; afterwards
  * nothing may be left. Rounds go on, each with the next seed, until one of the limits is reached.
- * What fails prints its seed: the same arguments again make the same calls. `thread=N` runs that
- * thread of a round alone; `collect=1` tells each code that differs and goes on. */
+ * After each fourth a device is reset (resets.c), after each eighth, before that, threads use
+ * whatever handles there are while devices are reset (storm.c). WEIR_DEVICES says how many devices
+ * there are. What fails prints its seed: the same arguments again make the same calls. `thread=N`
+ * runs that thread of a round alone; `collect=1` tells each code that differs and goes on. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -23,9 +25,18 @@
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
 #define SANITIZED 1
 #endif
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
 #endif
 #ifndef SANITIZED
 #define SANITIZED 0
+#endif
+/* The order of calls and resets rests on membarrier, which ThreadSanitizer does not know. */
+#ifdef __SANITIZE_THREAD__
+#define MAY_STORM 0
+#else
+#define MAY_STORM 1
 #endif
 
 enum { OPS = 200 };
@@ -33,11 +44,13 @@ static int hang_seconds = SANITIZED ? 300 : 90;
 
 struct settings settings = {.threads = 4, .seed = 1, .steps = 2000, .recent = 30};
 struct thread threads[MAX_THREADS];
+struct place places[MAX_DEVICES];
 pthread_rwlock_t handles = PTHREAD_RWLOCK_INITIALIZER;
 
-static const struct op *const families[] = {
-    ops_memory, ops_copies,  ops_streams,  ops_launches, ops_errors,  ops_pools, ops_devices,
-    ops_graphs, ops_capture, ops_contexts, ops_arrays,   ops_modules, ops_shared};
+static const struct op *const families[] = {ops_memory,  ops_copies,   ops_streams, ops_launches,
+                                            ops_errors,  ops_pools,    ops_devices, ops_graphs,
+                                            ops_capture, ops_contexts, ops_arrays,  ops_modules,
+                                            ops_shared,  ops_peers,    ops_faults};
 static const struct op *ops[OPS];
 static unsigned op_count, weight_sum;
 static int running; /* threads that have not ended; atomic */
@@ -98,7 +111,7 @@ static void step(struct thread *t)
 void thread_begins(struct thread *t)
 {
     t->op = "begin";
-    OK_RT(cudaSetDevice(0));
+    OK_RT(cudaSetDevice(t->device));
     OK_CU(cuCtxGetCurrent(&t->primary));
     OK_RT(cudaEventCreateWithFlags(&t->event[LINK].h, cudaEventDisableTiming));
     t->event[LINK].live = true;
@@ -134,6 +147,7 @@ void thread_ends(struct thread *t)
     OK_RT(cudaDeviceSynchronize());
     pools_end(t);
     graphs_end(t);
+    peers_end(t);
     arrays_end(t);
     MUST_EQ(__atomic_load_n(&t->host_nodes_called, __ATOMIC_SEQ_CST), t->host_nodes);
     for (int s = 0; s < STREAMS; s++)
@@ -156,6 +170,19 @@ static void *run_thread(void *arg)
     pthread_rwlock_rdlock(&handles);
     thread_ends(t);
     pthread_rwlock_unlock(&handles);
+    __atomic_fetch_sub(&running, 1, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+static void *run_storm(void *arg)
+{
+    struct thread *t = arg;
+
+    t->op = "storm";
+    t->stage[0] = malloc(STAGE);
+    for (t->steps = 0; t->steps < settings.steps; t->steps++)
+        storm_step(t);
+    free(t->stage[0]);
     __atomic_fetch_sub(&running, 1, __ATOMIC_SEQ_CST);
     return NULL;
 }
@@ -190,8 +217,9 @@ static void watch(void)
                 printf("HANGS: thread %d for %d seconds\n", i, hang_seconds);
                 for (int k = 0; k < settings.threads; k++)
                     print_recent(&threads[k]);
-                printf("again: api_sequences seed=%llu threads=%d steps=%lu\n",
-                       (unsigned long long)settings.seed, settings.threads, settings.steps);
+                printf("again: WEIR_DEVICES=%d api_sequences seed=%llu threads=%d steps=%lu\n",
+                       settings.devices, (unsigned long long)settings.seed, settings.threads,
+                       settings.steps);
                 fflush(stdout);
                 if (getenv("WEIR_TEST_ABORT") != NULL)
                     abort();
@@ -201,12 +229,13 @@ static void watch(void)
     }
 }
 
-static void round_of_threads(int only)
+static void round_of_threads(int only, void *(*body)(void *))
 {
     for (int i = 0; i < settings.threads; i++) {
         struct thread *t = &threads[i];
         memset(t, 0, sizeof *t);
         t->number = i;
+        t->device = i % settings.devices;
         t->seed = settings.seed;
         t->random = (settings.seed * 0x9e3779b97f4a7c15ull) ^ ((uint64_t)(i + 1) << 40) ^ 0x1234567;
         for (int k = 0; k < 8; k++)
@@ -216,7 +245,7 @@ static void round_of_threads(int only)
     for (int i = 0; i < settings.threads; i++)
         if (only < 0 || only == i) {
             __atomic_fetch_add(&running, 1, __ATOMIC_SEQ_CST);
-            pthread_create(&threads[i].id, NULL, run_thread, &threads[i]);
+            pthread_create(&threads[i].id, NULL, body, &threads[i]);
         } else {
             threads[i].steps = settings.steps;
         }
@@ -225,8 +254,20 @@ static void round_of_threads(int only)
         if (only < 0 || only == i) {
             pthread_join(threads[i].id, NULL);
             calls_made += threads[i].calls;
-            settings.expected_count += threads[i].counted;
+            places[threads[i].device].expected_count += threads[i].counted;
         }
+}
+
+/* What would take from other threads what they have. */
+static void between_rounds(bool storm)
+{
+    struct thread *t = &threads[0];
+
+    if (storm) {
+        round_of_threads(-1, run_storm);
+        storm_ends(t);
+    }
+    resets(t);
 }
 
 static int entries(const char *directory)
@@ -255,7 +296,7 @@ static long resident(void)
 
 /* What is in use between rounds. */
 struct usage {
-    size_t device_free;
+    size_t device_free; /* of all devices */
     int descriptors, tasks;
     long resident; /* KiB */
 };
@@ -263,29 +304,36 @@ struct usage {
 static struct usage usage(void)
 {
     struct usage u = {0};
-    size_t total;
+    size_t total, unused;
     cudaMemPool_t pool;
 
-    cudaDeviceSynchronize();
-    if (cudaDeviceGetDefaultMemPool(&pool, 0) == cudaSuccess)
-        cudaMemPoolTrimTo(pool, 0);
-    cudaDeviceGraphMemTrim(0);
-    cudaMemGetInfo(&u.device_free, &total);
+    for (int d = settings.devices - 1; d >= 0; d--) {
+        cudaSetDevice(d);
+        cudaDeviceSynchronize();
+        if (cudaDeviceGetDefaultMemPool(&pool, d) == cudaSuccess)
+            cudaMemPoolTrimTo(pool, 0);
+        cudaDeviceGraphMemTrim(d);
+        if (cudaMemGetInfo(&unused, &total) == cudaSuccess)
+            u.device_free += unused;
+    }
     u.descriptors = entries("/proc/self/fd");
     u.tasks = entries("/proc/self/task");
     u.resident = resident();
     return u;
 }
 
-/* The counter that all threads' kernels added to. */
-static void check_counter(void)
+/* The counters that all threads' kernels added to. */
+static void check_counters(void)
 {
-    unsigned count = 0;
     struct thread *t = &threads[0];
 
-    cudaMemcpy(&count, settings.counter, sizeof count, cudaMemcpyDeviceToHost);
-    if (count != (unsigned)settings.expected_count)
-        fail(t, "the kernels have counted %u, not %llu", count, settings.expected_count);
+    for (int d = 0; d < settings.devices; d++) {
+        unsigned count = 0;
+        cudaMemcpy(&count, places[d].counter, sizeof count, cudaMemcpyDeviceToHost);
+        if (count != (unsigned)places[d].expected_count)
+            fail(t, "the kernels of device %d have counted %u, not %llu", d, count,
+                 places[d].expected_count);
+    }
 }
 
 static void check_usage(struct usage before, unsigned round)
@@ -310,23 +358,38 @@ static void check_usage(struct usage before, unsigned round)
              after.resident - before.resident);
 }
 
+bool place_begins(int device)
+{
+    struct place *p = &places[device];
+    void *symbol = NULL;
+
+    p->expected_count = 0;
+    bool fine = cudaSetDevice(device) == cudaSuccess && cudaFree(NULL) == cudaSuccess &&
+                cuCtxGetCurrent(&p->primary) == CUDA_SUCCESS &&
+                cudaMalloc((void **)&p->counter, sizeof(unsigned)) == cudaSuccess &&
+                cudaMemset(p->counter, 0, sizeof(unsigned)) == cudaSuccess &&
+                cudaGetSymbolAddress(&symbol, settings.symbol_handle) == cudaSuccess &&
+                shared_begins(device);
+    p->symbol = symbol;
+    return fine;
+}
+
 static void set_up(void)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_LAZY);
-    void *symbol = NULL;
+    bool fine;
 
     settings.ours = driver != NULL && dlsym(driver, "weir_last_fault") != NULL;
     settings.symbol_handle = symbol_handle();
-    if (cuInit(0) != CUDA_SUCCESS || cudaFree(NULL) != cudaSuccess ||
-        cudaMalloc((void **)&settings.counter, sizeof(unsigned)) != cudaSuccess ||
-        cudaMemset(settings.counter, 0, sizeof(unsigned)) != cudaSuccess ||
-        cudaGetSymbolAddress(&symbol, settings.symbol_handle) != cudaSuccess ||
-        cudaGetSymbolSize(&settings.symbol_size, settings.symbol_handle) != cudaSuccess ||
-        settings.symbol_size != SYMBOL_BYTES || !shared_begins()) {
+    fine = cuInit(0) == CUDA_SUCCESS && cudaGetDeviceCount(&settings.devices) == cudaSuccess &&
+           settings.devices >= 1 && settings.devices <= MAX_DEVICES;
+    for (int d = settings.devices - 1; fine && d >= 0; d--)
+        fine = place_begins(d);
+    if (!fine || cudaGetSymbolSize(&settings.symbol_size, settings.symbol_handle) != cudaSuccess ||
+        settings.symbol_size != SYMBOL_BYTES) {
         printf("there is no device to test with\n");
         exit(2);
     }
-    settings.symbol = symbol;
 }
 
 static unsigned long number_of(const char *arg, const char *name, unsigned long otherwise)
@@ -342,6 +405,7 @@ int main(int argc, char **argv)
     long only = -1;
 
     setvbuf(stdout, NULL, _IOLBF, 0);
+    setenv("WEIR_FAULTS", "off", 0); /* kernels fault on purpose */
     for (int i = 1; i < argc; i++) {
         settings.seed = number_of(argv[i], "seed", settings.seed);
         settings.threads = (int)number_of(argv[i], "threads", (unsigned long)settings.threads);
@@ -371,10 +435,12 @@ int main(int argc, char **argv)
     unsigned long round = 0;
     bool limited = calls != 0 || seconds != 0;
     while (limited || round < rounds) {
-        round_of_threads((int)only);
+        round_of_threads((int)only, run_thread);
         round++;
-        check_counter();
-        if (round <= 2) /* what is kept for ever is there by now */
+        check_counters();
+        if (only < 0 && settings.only == NULL && settings.seed % 4 == 0)
+            between_rounds(MAY_STORM && settings.ours && settings.seed % 8 == 0);
+        if (round <= 16) /* what is kept for ever is there by now */
             before = usage();
         else
             check_usage(before, (unsigned)round);
@@ -385,8 +451,9 @@ int main(int argc, char **argv)
     }
     for (unsigned i = 0; settings.verbose && i < op_count; i++)
         printf("%-10s %-24s %lu\n", ops[i]->family, ops[i]->name, op_steps[i]);
-    printf("%lu calls, %lu rounds of %d threads, %.0f s: as the model says\n", calls_made, round,
-           settings.threads, now() - start);
-    cudaFree(settings.counter);
+    printf("%lu calls, %lu rounds of %d threads, devices: %d, %.0f s: as the model says\n",
+           calls_made, round, settings.threads, settings.devices, now() - start);
+    for (int d = 0; d < settings.devices; d++)
+        cudaFree(places[d].counter);
     return 0;
 }

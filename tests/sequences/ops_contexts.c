@@ -55,7 +55,7 @@ static void visit(struct thread *t)
     CUdevice device = -1;
 
     NOTE(flags, 0, 0, 0);
-    OK_CU(cuCtxCreate(&own, NULL, flags, 0));
+    OK_CU(cuCtxCreate(&own, NULL, flags, t->device));
     v.stack[0] = own;
     for (unsigned left = 2 + below(t, 8); left > 0; left--) {
         switch (below(t, 6)) {
@@ -84,7 +84,7 @@ static void visit(struct thread *t)
             break;
         case 4:
             OK_CU(cuCtxGetDevice(&device));
-            MUST_EQ(device, 0);
+            MUST_EQ(device, t->device);
             if (v.depth > 0 && v.stack[v.depth - 1] == own) {
                 OK_CU(cuCtxGetFlags(&got));
                 MUST_EQ(got & 7, flags);

@@ -164,7 +164,7 @@ static void copy_line(struct thread *t, const struct action *a, int s)
         case 1:
             if (!on_host(d) && !on_host(b)) {
                 if (one_in(t, 2))
-                    OK_RT(cudaMemcpyPeer(to, 0, from, 0, a->n));
+                    OK_RT(cudaMemcpyPeer(to, t->device, from, t->device, a->n));
                 else
                     OK_CU(cuMemcpyDtoD((CUdeviceptr)to, (CUdeviceptr)from, a->n));
                 break;
@@ -181,7 +181,7 @@ static void copy_line(struct thread *t, const struct action *a, int s)
             if (one_in(t, 2))
                 OK_CU(cuMemcpyDtoDAsync((CUdeviceptr)to, (CUdeviceptr)from, a->n, (CUstream)h));
             else
-                OK_RT(cudaMemcpyPeerAsync(to, 0, from, 0, a->n, h));
+                OK_RT(cudaMemcpyPeerAsync(to, t->device, from, t->device, a->n, h));
             break;
         }
         __attribute__((fallthrough));
@@ -255,7 +255,7 @@ static void upload(struct thread *t)
     cudaStream_t h = t->stream[s].h;
     NOTE(k, at, n, s);
     if (b->kind == IN_SYMBOL && one_in(t, 2)) {
-        size_t offset = (size_t)(b->p - settings.symbol) + at;
+        size_t offset = (size_t)(b->p - places[t->device].symbol) + at;
         if (now)
             OK_RT(cudaMemcpyToSymbol(settings.symbol_handle, from, n, offset,
                                      cudaMemcpyHostToDevice));
@@ -295,7 +295,7 @@ static void download(struct thread *t)
     NOTE(k, at, n, s);
     if (b->kind == IN_SYMBOL && one_in(t, 2))
         OK_RT(cudaMemcpyFromSymbolAsync(to, settings.symbol_handle, n,
-                                        (size_t)(b->p - settings.symbol) + at,
+                                        (size_t)(b->p - places[t->device].symbol) + at,
                                         cudaMemcpyDeviceToHost, h));
     else if (one_in(t, 3))
         OK_CU(cuMemcpyDtoHAsync(to, (CUdeviceptr)(b->p + at), n, (CUstream)h));

@@ -23,10 +23,10 @@ static void current(struct thread *t)
     CUdevice ordinal = -1;
 
     switch (below(t, 4)) {
-    case 0: OK_RT(cudaSetDevice(0)); break;
+    case 0: OK_RT(cudaSetDevice(t->device)); break;
     case 1:
         OK_RT(cudaGetDevice(&device));
-        MUST_EQ(device, 0);
+        MUST_EQ(device, t->device);
         break;
     case 2:
         OK_CU(cuCtxGetCurrent(&context));
@@ -34,7 +34,7 @@ static void current(struct thread *t)
         break;
     default:
         OK_CU(cuCtxGetDevice(&ordinal));
-        MUST_EQ(ordinal, 0);
+        MUST_EQ(ordinal, t->device);
         break;
     }
 }
@@ -51,11 +51,11 @@ static void describe(struct thread *t)
 
     switch (below(t, 5)) {
     case 0:
-        OK_RT(cudaDeviceGetAttribute(&value, names[i], 0));
+        OK_RT(cudaDeviceGetAttribute(&value, names[i], t->device));
         MUST_EQ(value, values[i]);
         break;
     case 1:
-        OK_CU(cuDeviceGetAttribute(&value, (CUdevice_attribute)names[i], 0));
+        OK_CU(cuDeviceGetAttribute(&value, (CUdevice_attribute)names[i], t->device));
         MUST_EQ(value, values[i]);
         break;
     case 2:
@@ -78,11 +78,11 @@ static void retain(struct thread *t)
     unsigned flags;
     int active = 0;
 
-    OK_CU(cuDevicePrimaryCtxRetain(&context, 0));
+    OK_CU(cuDevicePrimaryCtxRetain(&context, t->device));
     MUST(context == t->primary);
-    OK_CU(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    OK_CU(cuDevicePrimaryCtxGetState(t->device, &flags, &active));
     MUST_EQ(active, 1);
-    OK_CU(cuDevicePrimaryCtxRelease(0));
+    OK_CU(cuDevicePrimaryCtxRelease(t->device));
 }
 
 const struct op ops_devices[] = {

@@ -296,7 +296,7 @@ static void wrong_devices(struct thread *t)
     case 11:
         CU(CUDA_ERROR_INVALID_VALUE, cuDeviceGetAttribute(&n, (CUdevice_attribute)0, 0));
         break;
-    case 12: RT(cudaErrorPeerAccessUnsupported, cudaDeviceEnablePeerAccess(0, 0)); break;
+    case 12: RT(cudaErrorPeerAccessUnsupported, cudaDeviceEnablePeerAccess(t->device, 0)); break;
     default: CU(CUDA_ERROR_INVALID_VALUE, cuCtxDestroy(NULL)); break;
     }
 }

@@ -80,7 +80,7 @@ static void copies(struct thread *t)
 static void counts(struct thread *t)
 {
     int s = any_stream(t);
-    void *args[] = {&settings.counter};
+    void *args[] = {&places[t->device].counter};
 
     OK_RT(cudaLaunchKernel(kernel_handle(KERNEL_COUNT), (dim3){1, 1, 1}, (dim3){1, 1, 1}, args, 0,
                            t->stream[s].h));

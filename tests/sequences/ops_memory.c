@@ -153,7 +153,7 @@ static void make_in_symbol(struct thread *t)
         return;
     b->kind = IN_SYMBOL;
     b->size = SYMBOL;
-    b->p = settings.symbol + (size_t)t->number * SYMBOL;
+    b->p = places[t->device].symbol + (size_t)t->number * SYMBOL;
     buffer_begins(t, b);
 }
 
@@ -318,7 +318,7 @@ static void asks_runtime(struct thread *t, struct buffer *b, size_t at)
 
     OK_RT(cudaPointerGetAttributes(&a, b->p + at));
     MUST_EQ(a.type, type_of(b));
-    MUST_EQ(a.device, 0);
+    MUST_EQ(a.device, t->device);
     MUST(a.devicePointer == b->p + at);
     MUST(a.hostPointer == (on_host(b) ? b->p + at : NULL));
 }
@@ -377,7 +377,7 @@ static void ask(struct thread *t)
 
 static void advise(struct thread *t)
 {
-    struct cudaMemLocation here = {.type = cudaMemLocationTypeDevice, .id = 0};
+    struct cudaMemLocation here = {.type = cudaMemLocationTypeDevice, .id = t->device};
     int k = any_buffer(t), s = any_stream(t), answer = -5;
 
     if (k < 0 || t->buffer[k].kind != MANAGED)
@@ -403,7 +403,7 @@ static void advise(struct thread *t)
         OK_RT(cudaMemAdvise(b->p, b->size, cudaMemAdviseSetPreferredLocation, here));
         OK_RT(cudaMemRangeGetAttribute(&answer, sizeof answer,
                                        cudaMemRangeAttributePreferredLocation, b->p, b->size));
-        MUST_EQ(answer, 0);
+        MUST_EQ(answer, t->device);
     }
 }
 

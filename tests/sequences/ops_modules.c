@@ -120,6 +120,7 @@ static void make_virtual(struct thread *t)
     memset(&access, 0, sizeof access);
     prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     prop.location.type = access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    prop.location.id = access.location.id = t->device;
     OK_CU(cuMemGetAllocationGranularity(&granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     MUST(granule > 0);
     CU(CUDA_ERROR_INVALID_VALUE, cuMemAddressReserve(&p, granule + 1, 0, 0, 0));

@@ -20,6 +20,7 @@ static void make_pool(struct thread *t)
     memset(&props, 0, sizeof props);
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type = cudaMemLocationTypeDevice;
+    props.location.id = t->device;
     if (one_in(t, 3))
         props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
     if (one_in(t, 2))

@@ -85,7 +85,7 @@ static void ask_stream(struct thread *t)
         break;
     case 3:
         OK_RT(cudaStreamGetDevice(k->h, &number));
-        MUST_EQ(number, 0);
+        MUST_EQ(number, t->device);
         break;
     case 4:
         OK_CU(cuStreamGetCtx((CUstream)k->h, &context));

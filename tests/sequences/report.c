@@ -101,8 +101,9 @@ void fail(struct thread *t, const char *format, ...)
     va_end(args);
     printf("\n");
     print_recent(t);
-    printf("again: api_sequences seed=%llu threads=%d steps=%lu%s%s   (alone: thread=%d)\n",
-           (unsigned long long)settings.seed, settings.threads, settings.steps,
+    printf("again: WEIR_DEVICES=%d api_sequences seed=%llu threads=%d steps=%lu%s%s   (alone: "
+           "thread=%d)\n",
+           settings.devices, (unsigned long long)settings.seed, settings.threads, settings.steps,
            settings.only != NULL ? " only=" : "", settings.only != NULL ? settings.only : "",
            t->number);
     fflush(stdout);

@@ -13,7 +13,11 @@
  * there may be, never more.
  *
  * A sequence depends on the seed and the number of the thread alone, since a thread's model
- * contains nothing of other threads. What threads share is in shared.c, under rules of its own. */
+ * contains nothing of other threads. What threads share is in shared.c and ops_peers.c, under
+ * rules of their own.
+ *
+ * With several devices (WEIR_DEVICES) each thread has one of them for its home: its objects are
+ * there, and it is current between steps. Some steps visit the others (ops_peers.c). */
 #ifndef WEIR_TEST_SEQUENCES_H
 #define WEIR_TEST_SEQUENCES_H
 
@@ -29,16 +33,18 @@
 
 enum {
     MAX_THREADS = 16,
-    STREAMS = 10,  /* slots of a thread; the first two are the default streams */
-    EVENTS = 10,   /* slots of a thread; the first is order()'s own */
-    BUFFERS = 14,  /* slots of a thread */
-    GRAPHS = 4,    /* slots of a thread, of graphs and of executable graphs */
-    NODES = 12,    /* of a graph at most */
-    POOLS = 3,     /* slots of a thread */
-    ARRAYS = 4,    /* slots of a thread */
+    STREAMS = 10, /* slots of a thread; the first two are the default streams */
+    EVENTS = 10,  /* slots of a thread; the first is order()'s own */
+    BUFFERS = 14, /* slots of a thread */
+    GRAPHS = 4,   /* slots of a thread, of graphs and of executable graphs */
+    NODES = 12,   /* of a graph at most */
+    POOLS = 3,    /* slots of a thread */
+    ARRAYS = 4,   /* slots of a thread */
+    MAX_DEVICES = 16,
     RECENT = 4096, /* calls that are kept; a report shows settings.recent of them */
     STAGE = 16384, /* bytes of pageable memory on each side */
     SYMBOL = 1024, /* bytes of the symbol that are one thread's */
+    ABROAD = 3000, /* bytes of each memory on other devices */
     LEGACY = 0,
     PER_THREAD = 1,
     LINK = 0, /* the event that order() uses */
@@ -156,6 +162,19 @@ struct exec {
     struct graph as; /* as instantiated and updated */
 };
 
+/* What a thread has on a device that is not its home. No work on it is pending between steps. */
+struct abroad {
+    bool live;
+    int device;
+    cudaStream_t s;
+    cudaEvent_t e;
+    unsigned char *p;                            /* device memory, ABROAD bytes */
+    cudaMemPool_t pool;                          /* of that device */
+    unsigned char *from;                         /* memory of the pool, ABROAD bytes */
+    bool open;                                   /* the pool, to the home */
+    unsigned char model[ABROAD], pooled[ABROAD]; /* what p and from hold */
+};
+
 /* A call as a report shows it. */
 struct call {
     const char *op, *text; /* what was being done; the call's text */
@@ -166,6 +185,7 @@ struct call {
 
 struct thread {
     int number;
+    int device; /* its home: current between steps, where all its objects are */
     uint64_t seed, random;
     pthread_t id;
     _Atomic unsigned long calls; /* made so far */
@@ -181,6 +201,7 @@ struct thread {
     struct array array[ARRAYS];
     struct graph graph[GRAPHS];
     struct exec exec[GRAPHS];
+    struct abroad abroad;
     struct clock done;       /* the host's */
     unsigned serial;         /* of the last buffer */
     int last_error;          /* the runtime's for this thread */
@@ -208,15 +229,22 @@ extern struct settings {
     unsigned long steps;
     bool ours; /* the driver is this project's: calls that are undefined are made, too */
     bool verbose;
-    bool collect;      /* tell calls that differ and go on */
-    unsigned recent;   /* calls that a report shows */
-    const char *only;  /* families, with commas between; NULL: all */
-    unsigned *counter; /* device memory that all threads count in */
-    char *symbol;      /* address of the symbol */
+    bool collect;     /* tell calls that differ and go on */
+    unsigned recent;  /* calls that a report shows */
+    const char *only; /* families, with commas between; NULL: all */
     const void *symbol_handle;
     size_t symbol_size;
-    unsigned long long expected_count;
+    int devices;
 } settings;
+
+/* What there is once for each device. */
+struct place {
+    unsigned *counter; /* device memory that the device's threads count in */
+    char *symbol;      /* address of the symbol */
+    unsigned long long expected_count;
+    CUcontext primary;
+};
+extern struct place places[MAX_DEVICES];
 
 extern struct thread threads[MAX_THREADS];
 
@@ -344,8 +372,11 @@ struct op {
 
 extern const struct op ops_memory[], ops_copies[], ops_streams[], ops_launches[], ops_errors[],
     ops_pools[], ops_devices[], ops_graphs[], ops_capture[], ops_arrays[], ops_modules[],
-    ops_contexts[], ops_shared[];
+    ops_contexts[], ops_shared[], ops_peers[], ops_faults[];
 
+/* All that was known of the access of that device, and to it, is void: it was reset, and is
+ * current. (ops_peers.c) */
+void peers_forgotten(struct thread *t, int device);
 /* Makes the thread's first objects; destroys all it has. */
 void thread_begins(struct thread *t);
 void thread_ends(struct thread *t);
@@ -353,7 +384,15 @@ void thread_ends(struct thread *t);
 void pools_end(struct thread *t);
 void arrays_end(struct thread *t);
 void graphs_end(struct thread *t);
-/* What all threads share; false: there is no device for it. */
-bool shared_begins(void);
+void peers_end(struct thread *t);
+/* Between rounds: resets of a device (resets.c). */
+void resets(struct thread *t);
+/* A step of a round whose threads use any handles, and what is done after it (storm.c). */
+void storm_step(struct thread *t);
+void storm_ends(struct thread *t);
+/* What all threads of the current device share; false: there is no device for it. */
+bool shared_begins(int device);
+/* What there is once for that device, which becomes the current one (main.c). */
+bool place_begins(int device);
 
 #endif
