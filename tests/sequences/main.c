@@ -380,6 +380,7 @@ static void set_up(void)
     bool fine;
 
     settings.ours = driver != NULL && dlsym(driver, "weir_last_fault") != NULL;
+    settings.own_pools = getenv("WEIR_POOLS") != NULL && strcmp(getenv("WEIR_POOLS"), "own") == 0;
     settings.symbol_handle = symbol_handle();
     fine = cuInit(0) == CUDA_SUCCESS && cudaGetDeviceCount(&settings.devices) == cudaSuccess &&
            settings.devices >= 1 && settings.devices <= MAX_DEVICES;

@@ -13,13 +13,6 @@ enum {
     BYTES = 1000,
 };
 
-/* The runtime's own pools outlive a reset, as a GPU's do (docs/gpu.md). */
-#ifdef BY_RUNTIME_H
-enum { POOL_GONE = ANY_CODE };
-#else
-enum { POOL_GONE = VALUE };
-#endif
-
 /* What the device has before. */
 struct had {
     cudaStream_t s;
@@ -111,6 +104,8 @@ static void after_reset(struct thread *t, struct had *h)
     CUfunction f = NULL;
     struct cudaChannelFormatDesc format;
     void *p = NULL;
+    /* The runtime's own pools outlive a reset, as a GPU's do. */
+    int gone = settings.own_pools ? (int)ANY_CODE : (int)VALUE;
 
     switch (below(t, 18)) {
     case 0: RT(HANDLE, cudaStreamSynchronize(h->s)); break;
@@ -121,10 +116,10 @@ static void after_reset(struct thread *t, struct had *h)
     case 5: RT(VALUE, cudaFree(h->p)); break;
     case 6: RT(VALUE, cudaFreeHost(h->host)); break;
     case 7: RT(VALUE, cudaFree(h->managed)); break;
-    case 8: RT(POOL_GONE, cudaFreeAsync(h->ordered, cudaStreamPerThread)); break;
+    case 8: RT(gone, cudaFreeAsync(h->ordered, cudaStreamPerThread)); break;
     case 9: RT(VALUE, cudaMemsetAsync(h->p, 0, 4, cudaStreamPerThread)); break;
-    case 10: RT(POOL_GONE, cudaMemPoolDestroy(h->pool)); break;
-    case 11: RT(POOL_GONE, cudaMallocFromPoolAsync(&p, 64, h->pool, cudaStreamPerThread)); break;
+    case 10: RT(gone, cudaMemPoolDestroy(h->pool)); break;
+    case 11: RT(gone, cudaMallocFromPoolAsync(&p, 64, h->pool, cudaStreamPerThread)); break;
     case 12: CU(CUDA_ERROR_INVALID_HANDLE, cuModuleUnload(h->module)); break;
     case 13: CU(CUDA_ERROR_INVALID_HANDLE, cuModuleGetFunction(&f, h->module, "put")); break;
     case 14:
@@ -132,7 +127,7 @@ static void after_reset(struct thread *t, struct had *h)
         break;
     case 15: RT(HANDLE, cudaFreeArray(h->array)); break;
     case 16: RT(HANDLE, cudaGetChannelDesc(&format, h->array)); break;
-    default: RT(POOL_GONE, cudaMemset(h->ordered, 0, 4)); break;
+    default: RT(gone, cudaMemset(h->ordered, 0, 4)); break;
     }
 }
 

@@ -227,7 +227,8 @@ extern struct settings {
     int threads;
     uint64_t seed;
     unsigned long steps;
-    bool ours; /* the driver is this project's: calls that are undefined are made, too */
+    bool own_pools; /* the runtime's (WEIR_POOLS=own): mapped memory, whose rules are others */
+    bool ours;      /* the driver is this project's: calls that are undefined are made, too */
     bool verbose;
     bool collect;     /* tell calls that differ and go on */
     unsigned recent;  /* calls that a report shows */
