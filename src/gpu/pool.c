@@ -135,13 +135,36 @@ static bool is_served(const CUmemPoolProps *p)
            p->location.id < MEM_MAX_DEVICES;
 }
 
+/* The lock is held. The pool is the caller's to destroy without it; NULL: the driver served it. */
+static struct pool *take_out(CUmemoryPool h)
+{
+    struct pool_handle **at = &all.pools, *p;
+    while ((p = *at) != NULL && p->handle != h)
+        at = &p->next;
+    if (p == NULL)
+        return NULL;
+    *at = p->next;
+    p->handle = NULL;
+    p->next = all.spare;
+    all.spare = p;
+    atomic_fetch_add(&generation, 1);
+    return p->pool;
+}
+
 CUresult gpu_cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 {
     CUresult r = driver.cuMemPoolCreate(out, props);
-    if (r == CUDA_SUCCESS && is_served(props)) {
-        pthread_mutex_lock(&all.lock);
+    if (r != CUDA_SUCCESS)
+        return r;
+    pthread_mutex_lock(&all.lock);
+    /* A pool that ended without us, with its device's reset, had this handle before. */
+    struct pool *old = take_out(*out);
+    if (is_served(props))
         make(*out, props->location.id, props->maxSize);
-        pthread_mutex_unlock(&all.lock);
+    pthread_mutex_unlock(&all.lock);
+    if (old != NULL) {
+        forget_current();
+        pool_destroy(old);
     }
     return r;
 }
@@ -151,18 +174,7 @@ CUresult gpu_cuMemPoolDestroy(CUmemoryPool h)
 {
     pthread_mutex_lock(&all.lock);
     CUresult r = driver.cuMemPoolDestroy(h);
-    struct pool_handle **at = &all.pools, *p;
-    while ((p = *at) != NULL && p->handle != h)
-        at = &p->next;
-    struct pool *pool = NULL;
-    if (r == CUDA_SUCCESS && p != NULL) {
-        *at = p->next;
-        pool = p->pool;
-        p->handle = NULL;
-        p->next = all.spare;
-        all.spare = p;
-        atomic_fetch_add(&generation, 1);
-    }
+    struct pool *pool = r == CUDA_SUCCESS ? take_out(h) : NULL;
     pthread_mutex_unlock(&all.lock);
     forget_current();
     if (pool != NULL)
