@@ -77,6 +77,18 @@ bool descriptor_write(int fd, const void *data, size_t bytes)
     return reason == 0;
 }
 
+bool descriptor_resize(int fd, uint64_t bytes)
+{
+    sigset_t quiet = of_writes(), before, waiting;
+    sigpending(&waiting);
+    pthread_sigmask(SIG_BLOCK, &quiet, &before);
+    int reason = ftruncate(fd, (off_t)bytes) == 0 ? 0 : errno;
+    take_raised(reason, &waiting);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = reason;
+    return reason == 0;
+}
+
 bool descriptor_file(int fd, struct descriptor_file *out)
 {
     struct stat s;

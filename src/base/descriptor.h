@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* The same file under a number above those of the standard streams, closed on exec; `fd` itself
@@ -27,6 +28,9 @@ int descriptor_create(const char *path, int flags);
 /* Writes all of it. False with errno: no more can be written. No signal comes of it, neither of a
  * pipe that nobody reads any more nor of a limit on the size of files. */
 bool descriptor_write(int fd, const void *data, size_t bytes);
+
+/* Gives a file that length, with no signal either. False with errno. */
+bool descriptor_resize(int fd, uint64_t bytes);
 
 /* Which file a descriptor is of. */
 struct descriptor_file {

@@ -300,7 +300,8 @@ CUresult context_check(CUcontext ctx);
  * meanwhile, and nothing that the call has found in it before is there any more. */
 CUresult context_wait(CUcontext ctx);
 /* The same for what was wiped (handle_wipe) and is to be freed: waits before for the calls of other
- * threads that may have found it, and for no fault. */
+ * threads that may have found it, and for no fault. False: the context was reset or destroyed; that
+ * is over, nothing of it runs any more, and the memory that was its is gone. */
 bool context_settle(CUcontext ctx);
 /* Waits until no context is being reset or destroyed. */
 void contexts_await_ends(void);

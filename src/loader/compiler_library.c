@@ -203,6 +203,16 @@ bool plugin_has_code(uintptr_t pc)
     return false;
 }
 
+/* Whether the process may open one more file; dlopen's message would be its only word on that. */
+static bool descriptor_left(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool none = fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM);
+    if (fd >= 0)
+        close(fd);
+    return !none;
+}
+
 static const struct jit_plugin *open_locked(struct diag *d)
 {
     const char *path = path_locked();
@@ -214,6 +224,11 @@ static const struct jit_plugin *open_locked(struct diag *d)
     /* LLVM's constructors end the process when they find no memory. */
     if (!memory_likely(LOAD_BYTES)) {
         diag_set_memory(d, "the kernel compiler cannot be loaded");
+        return NULL;
+    }
+    if (!descriptor_left(path)) {
+        diag_set(d, 0, 0, "the kernel compiler cannot be loaded: too many open files");
+        d->out_of_memory = true; /* for now: the next call may find one */
         return NULL;
     }
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);

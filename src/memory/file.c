@@ -56,7 +56,7 @@ struct mem_file *file_new(enum file_kind kind, int device, uint64_t bytes, uint6
     if (fd < 0)
         return NULL;
     struct file_trailer *trailer = NULL;
-    if (ftruncate(fd, (off_t)(content + trailer_bytes)) == 0 && fcntl(fd, F_ADD_SEALS, SEALS) == 0)
+    if (descriptor_resize(fd, content + trailer_bytes) && fcntl(fd, F_ADD_SEALS, SEALS) == 0)
         trailer = map_trailer(fd, content, trailer_bytes);
     if (trailer == NULL) {
         close(fd);

@@ -7,6 +7,7 @@
 #include "gpu.h"
 #include "offload.h"
 #include "registry.h"
+#include "thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,6 +168,7 @@ cudaError_t rt_binary_module(struct rt_binary *b, CUmodule *module)
     cudaError_t error;
     bool elsewhere = false;
 
+    RT_CHECK(!rt_forked(), cudaErrorInitializationError); /* as the driver says there */
     RT_TRY(rt_find_here(&found));
     here = *found;
     pthread_mutex_lock(&b->lock);

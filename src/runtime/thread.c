@@ -16,6 +16,7 @@ static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool has_key; /* without one, the states of threads that end stay until the library goes */
 static bool exiting; /* the process ends */
+static bool forked;  /* the process is a fork of one that has used CUDA */
 
 static void unlink_locked(struct rt_thread *t)
 {
@@ -41,14 +42,21 @@ static void at_thread_end(void *state)
     thread_free(state);
 }
 
+bool rt_forked(void) { return forked; }
+
 static void before_fork(void) { pthread_mutex_lock(&lock); }
 static void after_fork(void) { pthread_mutex_unlock(&lock); }
+static void in_child(void)
+{
+    forked = true;
+    after_fork();
+}
 static void at_exit(void) { exiting = true; }
 
 static void prepare(void)
 {
     has_key = pthread_key_create(&key, at_thread_end) == 0;
-    pthread_atfork(before_fork, after_fork, after_fork);
+    pthread_atfork(before_fork, after_fork, in_child);
     atexit(at_exit);
 }
 

@@ -47,4 +47,7 @@ static inline struct rt_thread *rt_thread(void)
     return LIKELY(rt_thread_own != NULL) ? rt_thread_own : rt_thread_new();
 }
 
+/* Whether the process is a fork: a lock that another thread had is never given back there. */
+bool rt_forked(void);
+
 #endif

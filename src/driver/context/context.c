@@ -164,18 +164,6 @@ CUresult context_wait(CUcontext c)
     return same(c, id) ? driver_from_device(c, e) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
-bool context_settle(CUcontext c)
-{
-    if (!context_live(c))
-        return false;
-    uint64_t id = atomic_load(&c->id);
-    hold_drain();
-    if (!same(c, id))
-        return false;
-    driver_from_device(c, device_context_sync(c->device)); /* tells a fault while it can */
-    return same(c, id);
-}
-
 CUresult driver_current_any(CUcontext *ctx)
 {
     CU_TRY(driver_initialized());
@@ -405,6 +393,20 @@ void contexts_await_ends(void)
     pthread_mutex_lock(&life_lock);
     pthread_mutex_unlock(&life_lock);
     hold_resume(calls);
+}
+
+bool context_settle(CUcontext c)
+{
+    uint64_t id = atomic_load(&c->id);
+    if (context_live(c)) {
+        hold_drain();
+        if (same(c, id))
+            driver_from_device(c, device_context_sync(c->device)); /* tells a fault while it can */
+    }
+    if (same(c, id))
+        return true;
+    contexts_await_ends(); /* who ends it waits for what runs, and frees its memory */
+    return false;
 }
 
 /* A device's primary context, with the lock of all primary ones held. Not for host functions: a

@@ -116,6 +116,25 @@ static void use_module()
     cuModuleUnload(m);
 }
 
+/* The module is unloaded while its kernels wait in a stream: a reset that comes in between must not
+ * keep the unloading from waiting for them. */
+static void use_module_late()
+{
+    cudaStream_t s;
+    CUmodule m;
+    CUfunction f;
+
+    if (cudaStreamCreate(&s) != cudaSuccess)
+        return;
+    if (cuModuleLoadData(&m, ptx) == CUDA_SUCCESS) {
+        if (cuModuleGetFunction(&f, m, "count") == CUDA_SUCCESS)
+            for (int n = 0; n < 16; n++)
+                cuLaunchKernel(f, 8, 1, 1, 128, 1, 1, 0, s, nullptr, nullptr);
+        cuModuleUnload(m);
+    }
+    cudaStreamDestroy(s);
+}
+
 static void use_library()
 {
     CUlibrary l;
@@ -177,8 +196,9 @@ static void use_device()
     cudaDeviceSetLimit(cudaLimitStackSize, 2048);
 }
 
-static void (*const uses[])() = {use_memory, use_stream,  use_event, use_pool,  use_managed,
-                                 use_module, use_library, use_array, use_graph, use_device};
+static void (*const uses[])() = {use_memory,  use_stream, use_event,      use_pool,
+                                 use_managed, use_module, use_library,    use_array,
+                                 use_graph,   use_device, use_module_late};
 enum { USES = sizeof uses / sizeof uses[0] };
 
 static volatile bool stop;
