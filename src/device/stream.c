@@ -513,18 +513,22 @@ static void wait_blocking(struct device_context *ctx)
     free(streams);
 }
 
-/* The caller has a reference to the stream, unless it is idle. */
-static void sync_wait(struct device_stream *s, bool idle)
+/* Whether the stream was idle; else the caller is given a reference to it. What is proven is noted
+ * first: work that comes after the look has not been waited for. */
+static bool sync_wait(struct device_stream *s)
 {
     struct order_awaited awaited;
     order_await(&awaited, s);
-    if (idle)
-        ;
-    else if (s == s->ctx->legacy && !blocking_done(s->ctx))
-        wait_blocking(s->ctx);
-    else
-        wait_count(s, stream_enqueued(s), false);
+    bool idle = stream_idle(s);
+    if (!idle) {
+        stream_ref(s);
+        if (s == s->ctx->legacy && !blocking_done(s->ctx))
+            wait_blocking(s->ctx);
+        else
+            wait_count(s, stream_enqueued(s), false);
+    }
     order_seen(&awaited);
+    return idle;
 }
 
 static __attribute__((noinline)) enum device_error sync_slowly(struct device_stream *s)
@@ -537,7 +541,8 @@ static __attribute__((noinline)) enum device_error sync_slowly(struct device_str
     stream_ref(s);
     if (observed())
         observed_sync_begin(&seen, s);
-    sync_wait(s, false);
+    if (!sync_wait(s))
+        stream_unref(s);
     if (observed())
         observed_host_end(&seen, OBSERVE_STREAM, s);
     free(seen.work);
@@ -552,10 +557,7 @@ enum device_error device_stream_sync(struct device_stream *s)
     if (WEIR_UNLIKELY(slow_path(SLOW_PATH_FORKED | SLOW_PATH_HOST_FUNCTION | SLOW_PATH_OBSERVED) !=
                       0))
         return sync_slowly(s);
-    bool idle = stream_idle(s);
-    if (!idle)
-        stream_ref(s);
-    sync_wait(s, idle);
+    bool idle = sync_wait(s);
     grid_flush(s->ctx->env);
     enum device_error status = device_context_status(s->ctx);
     if (!idle)
