@@ -26,8 +26,18 @@ int descriptor_copy(int fd);
 int descriptor_create(const char *path, int flags);
 
 /* Writes all of it. False with errno: no more can be written. No signal comes of it, neither of a
- * pipe that nobody reads any more nor of a limit on the size of files. */
+ * pipe that nobody reads any more nor of a limit on the size of files. For whom a file of
+ * descriptor_create's is to be read by, it waits five seconds since he has last read something. */
 bool descriptor_write(int fd, const void *data, size_t bytes);
+
+/* Locks the file against other processes' descriptor_lock, where its file system has locks. False
+ * with errno: another keeps it locked for five seconds. */
+bool descriptor_lock(int fd);
+/* Leaves errno as it is. */
+void descriptor_unlock(int fd);
+
+/* What such an errno means, for people. */
+const char *descriptor_error(int reason);
 
 /* Gives a file that length, with no signal either. False with errno. */
 bool descriptor_resize(int fd, uint64_t bytes);

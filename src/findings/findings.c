@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,16 +37,17 @@ static void write_report(const char *check, const char *text, const char *member
     struct stat st;
     if (report < 0 || !descriptor_is(report, &report_opened))
         return; /* none, or the program has closed it */
-    flock(report, LOCK_EX);
+    bool locked = descriptor_lock(report);
     off_t at = fstat(report, &st) == 0 ? st.st_size - (off_t)strlen(end) : 0;
     sb_printf(&sb, "%s\n  {\"check\": \"%s\", %s, \"text\": ", at > 2 ? "," : "", check, members);
     finding_put_string(&sb, text);
     sb_printf(&sb, "}%s", end);
-    bool whole = lseek(report, at, SEEK_SET) == at && descriptor_write(report, sb.items, sb.count);
-    int reason = errno;
-    flock(report, LOCK_UN);
+    bool whole =
+        locked && lseek(report, at, SEEK_SET) == at && descriptor_write(report, sb.items, sb.count);
+    descriptor_unlock(report);
     if (!whole) {
-        fprintf(stderr, "weir: WEIR_REPORT=%s: %s\n", findings_options.report, strerror(reason));
+        fprintf(stderr, "weir: WEIR_REPORT=%s: %s; the rest of the report is lost\n",
+                findings_options.report, descriptor_error(errno));
         close(report);
         report = -1; /* said once */
     }
@@ -65,12 +65,10 @@ static bool open_report(const char *path, struct diag *d)
         return diag_set(d, 0, 0, "WEIR_REPORT=%s: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode))
         return diag_set(d, 0, 0, "WEIR_REPORT=%s: it is no regular file", path);
-    flock(report, LOCK_EX);
-    bool ok = fstat(report, &st) == 0 &&
+    bool ok = descriptor_lock(report) && fstat(report, &st) == 0 &&
               (st.st_size > 0 || descriptor_write(report, empty, strlen(empty)));
-    int reason = errno;
-    flock(report, LOCK_UN);
-    return ok || diag_set(d, 0, 0, "WEIR_REPORT=%s: %s", path, strerror(reason));
+    descriptor_unlock(report);
+    return ok || diag_set(d, 0, 0, "WEIR_REPORT=%s: %s", path, descriptor_error(errno));
 }
 
 /* ---- telling ---- */
@@ -93,7 +91,7 @@ static void write_log(const char *text)
     bool ours = descriptor_is(log_file, &log_opened);
     if (!ours || !descriptor_write(log_file, text, strlen(text))) {
         fprintf(stderr, "weir: WEIR_CHECK_LOG=%s: %s\n%s", findings_options.log,
-                ours ? strerror(errno) : "the program has closed it", text);
+                ours ? descriptor_error(errno) : "the program has closed it", text);
         if (ours)
             close(log_file);
         log_file = -1; /* the rest goes to stderr, too */

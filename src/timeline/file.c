@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,12 +23,6 @@ static struct {
 /* What every trace begins with: later events begin with a comma. */
 static const char head[] = "[\n{\"name\":\"weir\",\"ph\":\"M\",\"pid\":0,\"tid\":0,\"args\":{}}";
 
-static void lock(int fd)
-{
-    while (flock(fd, LOCK_EX) != 0 && errno == EINTR)
-        ;
-}
-
 /* Opens it for appending, with the first bytes in it. */
 static int open_begun(const char *path, bool fresh)
 {
@@ -37,10 +30,10 @@ static int open_begun(const char *path, bool fresh)
     if (fd < 0)
         return -1;
     struct stat s;
-    lock(fd);
-    bool fine = fstat(fd, &s) == 0 && (s.st_size > 0 || !S_ISREG(s.st_mode) ||
-                                       descriptor_write(fd, head, sizeof head - 1));
-    flock(fd, LOCK_UN);
+    bool fine =
+        descriptor_lock(fd) && fstat(fd, &s) == 0 &&
+        (s.st_size > 0 || !S_ISREG(s.st_mode) || descriptor_write(fd, head, sizeof head - 1));
+    descriptor_unlock(fd);
     if (fine)
         return fd;
     int reason = errno;
@@ -57,10 +50,18 @@ bool timeline_create(const char *path, bool fresh)
     return fd >= 0;
 }
 
+/* What is no file, but read as it is written, has its first bytes from the process. */
+static bool write_head(int fd)
+{
+    struct stat s;
+    return fstat(fd, &s) == 0 &&
+           (S_ISREG(s.st_mode) || descriptor_write(fd, head, sizeof head - 1));
+}
+
 bool file_open_trace(const char *path)
 {
     file.fd = open_begun(path, false);
-    if (file.fd < 0 || !descriptor_file(file.fd, &file.opened))
+    if (file.fd < 0 || !descriptor_file(file.fd, &file.opened) || !write_head(file.fd))
         return false;
     free(file.path);
     char *full = realpath(path, NULL); /* the program may go to another directory */
@@ -91,6 +92,14 @@ void file_event(const char *text, size_t bytes)
     file.queue[file.used++] = '\0';
 }
 
+static void give_up(void)
+{
+    fprintf(stderr, "weir: WEIR_TRACE: %s: %s; the rest of the trace is lost\n", file.path,
+            descriptor_error(errno));
+    close(file.fd);
+    file.fd = -1;
+}
+
 /* One write: as many events as fit on what is left of the file's last page. Returns where the next
  * one begins. */
 static size_t write_page(size_t at, off_t *end)
@@ -111,25 +120,23 @@ static size_t write_page(size_t at, off_t *end)
         memset(page + n, ' ', space - n);
         n = space;
     }
-    if (!descriptor_write(file.fd, page, n)) {
-        fprintf(stderr, "weir: WEIR_TRACE: %s: %s\n", file.path, strerror(errno));
-        close(file.fd);
-        file.fd = -1;
-    }
+    if (!descriptor_write(file.fd, page, n))
+        give_up();
     *end += (off_t)n;
     return at;
 }
 
 void file_flush(void)
 {
-    if (file.used > 0 && open_still()) {
-        lock(file.fd);
+    if (file.used > 0 && open_still() && !descriptor_lock(file.fd))
+        give_up();
+    if (file.used > 0 && file.fd >= 0) {
         off_t end = lseek(file.fd, 0, SEEK_END);
         end = end < 0 ? 0 : end;
         for (size_t at = 0; at < file.used && file.fd >= 0;)
             at = write_page(at, &end);
         if (file.fd >= 0)
-            flock(file.fd, LOCK_UN);
+            descriptor_unlock(file.fd);
     }
     file.used = 0;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/own_threads.h"
 #include "timeline/internal.h"
 
@@ -395,7 +396,7 @@ bool timeline_begin(const char *path, bool statistics, const char *(*demangle)(c
     to_file = path != NULL;
     to_statistics = statistics;
     if (to_file && !file_open_trace(path)) {
-        diag_set(d, 0, 0, "%s: %s", path, strerror(errno));
+        diag_set(d, 0, 0, "%s: %s", path, descriptor_error(errno));
         return false;
     }
     writer.process = getpid();

@@ -58,6 +58,24 @@ for variable in CHECK_LOG TRACE POOLS_FILE POOLS_TRACE; do
             ;;
     esac
 done
+# A FIFO whose reader does not read, and a file that another process keeps locked: it is waited for some
+# seconds, here by all of them at once.
+exec 3<>fifo
+head -c 65536 /dev/zero > fifo
+exec 4> locked
+flock 4
+for variable in CHECK_LOG TRACE POOLS_FILE POOLS_TRACE; do
+    (try "nobody has read from it for five seconds" $variable "$directory/fifo"; exit $bad) &
+    waiting="$waiting $!"
+done
+for variable in REPORT TRACE; do
+    (try "locked for five seconds" $variable "$directory/locked"; exit $bad) &
+    waiting="$waiting $!"
+done
+for one in $waiting; do
+    wait "$one" || bad=1
+done
+exec 3>&- 4>&-
 # Settings that would not be heard.
 for setting in CHECK_KERNELS=foo CHECK_KERNELS=+=, CHECK_LIMIT=-1 ERROR_EXITCODE=300; do
     try "weir: WEIR_$setting: must be" "${setting%%=*}" "${setting#*=}"

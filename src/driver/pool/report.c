@@ -222,7 +222,7 @@ static void write_file(void)
         reason = errno;
     }
     if (!whole)
-        fprintf(stderr, "weir: WEIR_POOLS_FILE: %s: %s\n", path, strerror(reason));
+        fprintf(stderr, "weir: WEIR_POOLS_FILE: %s: %s\n", path, descriptor_error(reason));
     sb_free(&out);
 }
 

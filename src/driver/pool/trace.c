@@ -95,8 +95,9 @@ static void trace_flush(void)
 {
     bool ours = descriptor_is(trace.file, &trace.opened);
     if (!ours || !descriptor_write(trace.file, trace.text.items, trace.text.count)) {
-        fprintf(stderr, "weir: WEIR_POOLS_TRACE: %s: %s\n", env_get(ENV_POOLS_TRACE),
-                ours ? strerror(errno) : "the program has closed it");
+        fprintf(stderr, "weir: WEIR_POOLS_TRACE: %s: %s; the rest of the trace is lost\n",
+                env_get(ENV_POOLS_TRACE),
+                ours ? descriptor_error(errno) : "the program has closed it");
         if (ours)
             close(trace.file);
         trace.file = -1;
