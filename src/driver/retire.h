@@ -1,8 +1,8 @@
 /* retire: freeing what is destroyed often without waiting for calls of other threads.
  *
- * Streams and events are destroyed too often for a hold_drain each (device/hold.h). What is retired
- * has been wiped, so that no call finds it any more; once some have come together, and no call is
- * under way that may have found them before, they are freed. */
+ * Streams, events and graphs are destroyed too often for a hold_drain each (device/hold.h). What is
+ * retired has been wiped, so that no call finds it any more; once some have come together, and no
+ * call is under way that may have found them before, they are freed. */
 #ifndef WEIR_DRIVER_RETIRE_H
 #define WEIR_DRIVER_RETIRE_H
 

@@ -1,6 +1,7 @@
 /* graph/exec: graphs made executable. A graph is cloned, flattened into nodes of the device layer
  * (child graphs are inlined, between two empty nodes that keep their edges together), and
  * launched as one command. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -451,6 +452,22 @@ static const uint64_t all_flags =
     CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
     CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 
+/* The node of that number, in the graph or in one that is within; NULL: none. */
+static CUgraphNode find_origin(CUgraph g, uint64_t id)
+{
+    for (size_t n = 0; n < g->nodes.count; n++) {
+        CUgraphNode node = g->nodes.items[n], found = node->id == id ? node : NULL;
+        if (node->p.type == CU_GRAPH_NODE_TYPE_GRAPH && found == NULL)
+            found = find_origin(node->p.child, id);
+        if (node->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+            for (unsigned b = 0; b < node->p.conditional.size && found == NULL; b++)
+                found = find_origin(node->p.conditional.bodies[b], id);
+        if (found != NULL)
+            return found;
+    }
+    return NULL;
+}
+
 static CUresult instantiate(CUgraphExec *out, CUgraph g, uint64_t flags, struct build *b)
 {
     CUcontext ctx = NULL, current;
@@ -478,17 +495,15 @@ static CUresult instantiate(CUgraphExec *out, CUgraph g, uint64_t flags, struct 
     if (r == CUDA_SUCCESS)
         r = find_context(g, &ctx, b);
     if (r == CUDA_SUCCESS)
-        r = graph_clone(g, &shadow);
+        r = graph_clone(g, TAG_SHADOW, &shadow);
     if (r != CUDA_SUCCESS)
         return r;
     r = exec_build(b, shadow, ctx != NULL ? ctx : current, flags, out);
     if (r == CUDA_SUCCESS && observed())
         observe_object_made(OBSERVE_GRAPH_EXEC, *out);
     if (r != CUDA_SUCCESS) {
-        if (b->culprit != NULL) /* as the program knows it */
-            for (size_t n = 0; n < g->nodes.count; n++)
-                if (g->nodes.items[n]->id == b->culprit->origin)
-                    b->culprit = g->nodes.items[n];
+        if (b->culprit != NULL && b->culprit->tag == TAG_SHADOW_NODE)
+            b->culprit = find_origin(g, b->culprit->origin); /* as the program knows it */
         graph_free(shadow);
     }
     return r;
@@ -543,18 +558,24 @@ BOTH(cuGraphInstantiateWithParams,
 
 /* ---- the rest of its life ---- */
 
+static void free_exec(struct retired *end)
+{
+    CUgraphExec e = (CUgraphExec)(void *)((char *)end - offsetof(struct CUgraphExec_st, end));
+    device_graph_free(e->device);
+    exec_memory_free(e->memory);
+    free(e->entries);
+    handle_recycle(e);
+}
+
 WEIR_API CUresult cuGraphExecDestroy(CUgraphExec e)
 {
     HOLD;
     CU_TRY(driver_initialized());
     CU_TRY(capture_unsafe());
-    if (!handle_live(e, TAG_GRAPH_EXEC))
+    if (!handle_live(e, TAG_GRAPH_EXEC) || !handle_wipe(e))
         return CUDA_ERROR_INVALID_VALUE;
     mark_instantiated(e->shadow, false);
-    device_graph_free(e->device);
-    exec_memory_free(e->memory);
-    free(e->entries);
-    handle_free(e);
+    graph_retire(e->shadow, &e->end, free_exec);
     return CUDA_SUCCESS;
 }
 

@@ -1,4 +1,5 @@
 /* graph: graphs, their nodes and edges: making, cloning, asking, destroying. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,14 +7,17 @@
 
 static _Atomic uint64_t graph_ids;
 
+/* It is, and so is what it is in. */
 CUresult graph_check(CUgraph g)
 {
-    return handle_live(g, TAG_GRAPH) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (!handle_live(g, TAG_GRAPH))
+        return CUDA_ERROR_INVALID_VALUE;
+    return g->owner == NULL ? CUDA_SUCCESS : node_check(g->owner);
 }
 
 CUresult node_check(CUgraphNode n)
 {
-    return handle_live(n, TAG_NODE) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return handle_live(n, TAG_NODE) ? graph_check(n->graph) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult node_check_type(CUgraphNode n, CUgraphNodeType type)
@@ -72,25 +76,33 @@ static bool edge_valid(CUgraphNodeType from, CUgraphNodeType to, const CUgraphEd
 
 /* ---- making and freeing ---- */
 
-CUgraph graph_new(void)
+CUgraph graph_new(uint32_t tag)
 {
-    CUgraph g = handle_new(TAG_GRAPH, sizeof *g);
+    CUgraph g = handle_new(tag, sizeof *g);
     g->id = atomic_fetch_add(&graph_ids, 1) + 1;
     return g;
 }
 
+/* Its handle is wiped. */
 static void node_free(CUgraphNode n)
 {
     params_clear(&n->p);
     free(n->in.items);
     free(n->out.items);
-    handle_free(n);
+    handle_recycle(n);
+}
+
+static void free_retired_node(struct retired *end)
+{
+    node_free((CUgraphNode)(void *)((char *)end - offsetof(struct CUgraphNode_st, end)));
 }
 
 void graph_free(CUgraph g)
 {
+    handle_wipe(g);
     for (size_t n = 0; n < g->nodes.count; n++)
-        node_free(g->nodes.items[n]);
+        if (handle_wipe(g->nodes.items[n]))
+            node_free(g->nodes.items[n]);
     for (size_t n = 0; n < g->objects.count; n++)
         user_object_drop(g->objects.items[n].object, g->objects.items[n].count);
     for (size_t n = 0; n < g->conditions.count; n++)
@@ -103,15 +115,52 @@ void graph_free(CUgraph g)
     free(g->retired.items);
     free(g->addresses.items);
     once_drop(g->once);
-    handle_free(g);
+    handle_recycle(g);
 }
 
-static CUgraphNode node_new(CUgraph g, const struct node_params *p)
+static void free_retired_graph(struct retired *end)
 {
-    CUgraphNode n = handle_new(TAG_NODE, sizeof *n);
+    graph_free((CUgraph)(void *)((char *)end - offsetof(struct CUgraph_st, end)));
+}
+
+/* Whether the program can see that the graph is freed: it holds objects of the program's, or
+ * memory.
+ */
+static bool seen_to_go(CUgraph g)
+{
+    if (g->objects.count > 0 || g->once != NULL)
+        return true;
+    for (size_t n = 0; n < g->nodes.count; n++) {
+        const struct node_params *p = &g->nodes.items[n]->p;
+        if (p->type == CU_GRAPH_NODE_TYPE_GRAPH && seen_to_go(p->child))
+            return true;
+        if (p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+            for (unsigned b = 0; b < p->conditional.size; b++)
+                if (seen_to_go(p->conditional.bodies[b]))
+                    return true;
+    }
+    return false;
+}
+
+void graph_retire(CUgraph g, struct retired *end, void (*free)(struct retired *end))
+{
+    end->free = free;
+    if (!seen_to_go(g)) {
+        retire(end);
+        return;
+    }
+    hold_drain();
+    free(end);
+}
+
+/* Seen by others only when it is whole: their node_check looks at the graph. */
+static CUgraphNode node_new(CUgraph g, uint32_t tag, const struct node_params *p)
+{
+    CUgraphNode n = handle_begin(tag, sizeof *n);
     n->graph = g;
     n->id = atomic_fetch_add(&graph_ids, 1) + 1;
     n->p = *p;
+    handle_publish(n, tag);
     if (p->type == CU_GRAPH_NODE_TYPE_GRAPH)
         p->child->owner = n;
     if (p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
@@ -147,7 +196,7 @@ CUresult graph_add(CUgraph g, const CUgraphNode *deps, const CUgraphEdgeData *da
         params_clear(params);
         return r;
     }
-    CUgraphNode n = node_new(g, params);
+    CUgraphNode n = node_new(g, TAG_NODE, params);
     for (size_t d = 0; d < count; d++)
         graph_connect(deps[d], n, data != NULL ? &data[d] : NULL);
     if (is_memory_node(params->type))
@@ -170,19 +219,19 @@ bool graph_has(CUgraph g, CUgraphNodeType type)
     return false;
 }
 
-CUresult graph_clone(CUgraph g, CUgraph *out)
+CUresult graph_clone(CUgraph g, uint32_t tag, CUgraph *out)
 {
-    CUgraph c = graph_new();
+    CUgraph c = graph_new(tag);
     c->body = g->body;
     for (size_t n = 0; n < g->nodes.count; n++) {
         CUgraphNode from = g->nodes.items[n];
         struct node_params p;
-        CUresult r = params_clone(&from->p, &p);
+        CUresult r = params_clone(&from->p, tag, &p);
         if (r != CUDA_SUCCESS) {
             graph_free(c);
             return r;
         }
-        CUgraphNode to = node_new(c, &p);
+        CUgraphNode to = node_new(c, tag == TAG_SHADOW ? TAG_SHADOW_NODE : TAG_NODE, &p);
         to->origin = from->id;
         to->disabled = from->disabled;
         from->index = (uint32_t)n;
@@ -233,7 +282,7 @@ WEIR_API CUresult cuGraphCreate(CUgraph *out, unsigned int flags)
     CU_TRY(driver_ready());
     if (out == NULL || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    *out = graph_new();
+    *out = graph_new(TAG_GRAPH);
     if (observed())
         observe_object_made(OBSERVE_GRAPH_OBJECT, *out);
     return CUDA_SUCCESS;
@@ -248,7 +297,9 @@ WEIR_API CUresult cuGraphDestroy(CUgraph g)
         return CUDA_ERROR_INVALID_VALUE;
     if (g->capturing)
         return driver_error(CUDA_ERROR_ILLEGAL_STATE, "a capture writes this graph");
-    graph_free(g);
+    if (!handle_wipe(g)) /* another thread has destroyed it */
+        return CUDA_ERROR_INVALID_VALUE;
+    graph_retire(g, &g->end, free_retired_graph);
     return CUDA_SUCCESS;
 }
 
@@ -263,7 +314,7 @@ WEIR_API CUresult cuGraphClone(CUgraph *out, CUgraph g)
         graph_has(g, CU_GRAPH_NODE_TYPE_CONDITIONAL))
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "cuGraphClone: a graph with memory or conditional nodes has no clones");
-    CUresult r = graph_clone(g, out);
+    CUresult r = graph_clone(g, TAG_GRAPH, out);
     if (r == CUDA_SUCCESS && observed())
         observe_object_made(OBSERVE_GRAPH_OBJECT, *out);
     return r;
@@ -501,6 +552,8 @@ WEIR_API CUresult cuGraphDestroyNode(CUgraphNode node)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "conditional nodes, and any node of a graph with memory nodes, cannot "
                             "be taken out of it");
+    if (!handle_wipe(node)) /* another thread has destroyed it */
+        return CUDA_ERROR_INVALID_VALUE;
     for (size_t e = 0; e < node->in.count; e++)
         drop_edge(&node->in.items[e].node->out, node);
     for (size_t e = 0; e < node->out.count; e++)
@@ -512,6 +565,7 @@ WEIR_API CUresult cuGraphDestroyNode(CUgraphNode node)
             g->nodes.count--;
             break;
         }
-    node_free(node);
+    node->end.free = free_retired_node;
+    retire(&node->end);
     return CUDA_SUCCESS;
 }

@@ -12,17 +12,25 @@
  *   stream/capture.c  streams whose work becomes nodes
  *
  * An executable graph holds a clone of the graph it was made of, its **shadow**: changes are made
- * there, checked by the same code as those of graphs, and handed down. As on a GPU one graph must
- * not be used by two threads at once; captures are guarded, since their streams may be used from
- * several threads. */
+ * there, checked by the same code as those of graphs, and handed down. Programs have no handle of
+ * it: its objects are of kinds of their own, so that no stale handle of a graph or a node names
+ * one.
+ *
+ * As on a GPU one graph must not be changed by two threads at once; captures are guarded, since
+ * their streams may be used from several threads. What one thread destroys while others use it is
+ * freed when their calls are over (device/hold.h): a graph and its nodes are gone when its own tag
+ * is wiped (graph_check, node_check). */
 #ifndef WEIR_DRIVER_GRAPH_GRAPH_H
 #define WEIR_DRIVER_GRAPH_GRAPH_H
 
 #include "driver/objects.h"
+#include "driver/retire.h"
 
 enum {
     TAG_GRAPH = 0x57475248,
     TAG_NODE = 0x574e4f44,
+    TAG_SHADOW = 0x57475348,
+    TAG_SHADOW_NODE = 0x574e5348,
     TAG_GRAPH_EXEC = 0x57475845,
     TAG_USER_OBJECT = 0x57555345,
     TAG_GRAPH_MEMORY = 0x57474d45,
@@ -128,6 +136,7 @@ struct CUgraphNode_st {
     /* In an executable graph's shadow. */
     uint32_t first_id; /* of the device layer's nodes that do this one's work */
     bool disabled;
+    struct retired end; /* once it is destroyed */
 };
 
 /* The word of a conditional handle. Handles are given to kernels, which write it. */
@@ -171,7 +180,8 @@ struct CUgraph_st {
     struct {
         struct graph_memory **items;
         size_t count, cap;
-    } retired; /* of a shadow: memory of nodes it had, which launches may still use */
+    } retired;          /* of a shadow: memory of nodes it had, which launches may still use */
+    struct retired end; /* once it is destroyed */
 };
 
 /* Where an executable graph finds the shadow of a node, by the node's id. */
@@ -190,6 +200,7 @@ struct CUgraphExec_st {
     struct device_graph *device;
     struct exec_memory *memory; /* what a launch allocates and frees; NULL: nothing */
     uint64_t flags;
+    struct retired end; /* once it is destroyed */
 };
 
 /* ---- graph.c ---- */
@@ -198,17 +209,21 @@ CUresult graph_check(CUgraph g);
 CUresult node_check(CUgraphNode n);
 /* What calls about nodes of one kind begin with: a live node of that kind, and a driver. */
 CUresult node_check_type(CUgraphNode n, CUgraphNodeType type);
-CUgraph graph_new(void);
-/* Frees it with all it holds. */
+CUgraph graph_new(uint32_t tag); /* TAG_GRAPH or TAG_SHADOW */
+/* Frees it with all it holds. No call has it. */
 void graph_free(CUgraph g);
+/* `free` is called with `end` when no call of another thread has the graph any more, or what was
+ * made of it, whose handle is wiped: now, where the program can see what the graph holds go, else
+ * when several such can be freed together. */
+void graph_retire(CUgraph g, struct retired *end, void (*free)(struct retired *end));
 /* Whether a node of that type can depend on these, which are to be the graph's. */
 CUresult graph_check_deps(CUgraph g, const CUgraphNode *deps, const CUgraphEdgeData *data,
                           size_t count, CUgraphNodeType type);
 /* Takes what params holds, also when it fails. */
 CUresult graph_add(CUgraph g, const CUgraphNode *deps, const CUgraphEdgeData *data, size_t count,
                    struct node_params *params, CUgraphNode *out);
-/* A graph like it; each node's origin is the one it is a clone of. */
-CUresult graph_clone(CUgraph g, CUgraph *out);
+/* A graph like it, of that tag; each node's origin is the one it is a clone of. */
+CUresult graph_clone(CUgraph g, uint32_t tag, CUgraph *out);
 /* Orders nodes so that each comes after those it depends on, the first made first; NULL when there
  * is a circle. To be freed. */
 CUgraphNode *graph_order(CUgraph g);
@@ -243,8 +258,8 @@ CUresult params_batch(CUcontext ctx, unsigned count, const CUstreamBatchMemOpPar
 CUresult params_kernel_node(const CUDA_KERNEL_NODE_PARAMS *k, struct node_params *out);
 /* Frees what parameters hold. */
 void params_clear(struct node_params *p);
-/* The same once more, for a clone. */
-CUresult params_clone(const struct node_params *p, struct node_params *out);
+/* The same once more, for a clone; graphs within are of that tag. */
+CUresult params_clone(const struct node_params *p, uint32_t tag, struct node_params *out);
 /* From the description that holds any kind; conditional and memory nodes are filled in there. */
 CUresult params_any(CUgraph g, CUgraphNodeParams *any, struct node_params *out);
 /* A kernel node as a launch. */

@@ -191,7 +191,7 @@ static CUresult params_child(CUgraph g, const CUDA_CHILD_GRAPH_NODE_PARAMS *c,
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "a graph with memory or conditional nodes cannot be cloned into "
                             "another: give it away (ownership MOVE)");
-    } else if ((r = graph_clone(c->graph, &child)) != CUDA_SUCCESS) {
+    } else if ((r = graph_clone(c->graph, TAG_GRAPH, &child)) != CUDA_SUCCESS) {
         return r;
     }
     *out = (struct node_params){.type = CU_GRAPH_NODE_TYPE_GRAPH, .child = child};
@@ -219,20 +219,21 @@ static CUresult params_conditional(CUgraph g, CUDA_CONDITIONAL_NODE_PARAMS *c,
     n->size = c->size;
     n->bodies = xcalloc(c->size, sizeof(CUgraph));
     for (unsigned b = 0; b < c->size; b++) {
-        n->bodies[b] = graph_new();
+        n->bodies[b] = graph_new(TAG_GRAPH);
         n->bodies[b]->body = true;
     }
     c->phGraph_out = n->bodies;
     return CUDA_SUCCESS;
 }
 
-static CUresult clone_conditional(const struct conditional_node *from, struct node_params *out)
+static CUresult clone_conditional(const struct conditional_node *from, uint32_t tag,
+                                  struct node_params *out)
 {
     out->conditional = *from;
     out->conditional.bodies = xcalloc(from->size, sizeof(CUgraph));
     condition_hold(from->condition);
     for (unsigned b = 0; b < from->size; b++) {
-        CUresult r = graph_clone(from->bodies[b], &out->conditional.bodies[b]);
+        CUresult r = graph_clone(from->bodies[b], tag, &out->conditional.bodies[b]);
         if (r != CUDA_SUCCESS) {
             out->conditional.size = b;
             params_clear(out);
@@ -325,15 +326,15 @@ void params_clear(struct node_params *p)
     p->type = CU_GRAPH_NODE_TYPE_EMPTY;
 }
 
-CUresult params_clone(const struct node_params *p, struct node_params *out)
+CUresult params_clone(const struct node_params *p, uint32_t tag, struct node_params *out)
 {
     *out = *p;
     switch (p->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: return clone_kernel(&p->kernel, out);
-    case CU_GRAPH_NODE_TYPE_GRAPH: return graph_clone(p->child, &out->child);
+    case CU_GRAPH_NODE_TYPE_GRAPH: return graph_clone(p->child, tag, &out->child);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
         return params_batch(p->ctx, p->batch.count, p->batch.ops, p->batch.flags, out);
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return clone_conditional(&p->conditional, out);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return clone_conditional(&p->conditional, tag, out);
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
     case CU_GRAPH_NODE_TYPE_MEM_FREE: memory_clone(&p->memory, &out->memory); return CUDA_SUCCESS;
     default: return CUDA_SUCCESS;

@@ -268,7 +268,7 @@ static CUresult update_apply(CUgraphExec e, const struct pairing *p)
             node->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL ||
             node->p.type == CU_GRAPH_NODE_TYPE_EMPTY)
             continue;
-        CUresult r = params_clone(&node->p, &params);
+        CUresult r = params_clone(&node->p, TAG_SHADOW, &params);
         if (r != CUDA_SUCCESS)
             return r;
         take(shadow, &params, true);       /* what is switched off stays so */

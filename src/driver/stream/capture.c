@@ -335,7 +335,7 @@ static CUresult capture_begin(CUstream h, bool pt, CUgraph g, const struct point
     *c = (struct capture){.id = ++capture_ids,
                           .mode = mode,
                           .thread = pthread_self(),
-                          .graph = g != NULL ? g : graph_new(),
+                          .graph = g != NULL ? g : graph_new(TAG_GRAPH),
                           .foreign = g != NULL,
                           .origin = s,
                           .next = captures};

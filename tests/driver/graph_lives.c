@@ -1,0 +1,192 @@
+/* S7.11: graphs that are destroyed. What was one's handle never means what Weir keeps of another;
+ * and one thread may destroy what others are about to use: they get a code, and nobody crashes. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "common.h"
+
+enum {
+    MANY = 300,    /* more than wait before a slot is used again */
+    SLOTS = 4,     /* of what threads share */
+    WORKERS = 3,   /* which use that */
+    MILLIS = 1500, /* for which they do */
+};
+
+static CUfunction nothing;
+
+/* Two nodes, one after the other, and a child graph. */
+static CUgraph make(CUgraphNode *first)
+{
+    CUgraph g, child;
+    CUgraphNode second, third;
+    CUDA_KERNEL_NODE_PARAMS k = {.func = nothing,
+                                 .gridDimX = 1,
+                                 .gridDimY = 1,
+                                 .gridDimZ = 1,
+                                 .blockDimX = 32,
+                                 .blockDimY = 1,
+                                 .blockDimZ = 1};
+    NEED(cuGraphCreate(&g, 0));
+    NEED(cuGraphCreate(&child, 0));
+    NEED(cuGraphAddEmptyNode(&second, child, NULL, 0));
+    NEED(cuGraphAddKernelNode(first, g, NULL, 0, &k));
+    NEED(cuGraphAddKernelNode(&second, g, first, 1, &k));
+    NEED(cuGraphAddChildGraphNode(&third, g, NULL, 0, child));
+    NEED(cuGraphDestroy(child));
+    return g;
+}
+
+/* What an executable graph keeps is where graphs were that are gone. */
+static void stale(void)
+{
+    static CUgraph gone[MANY];
+    static CUgraphNode nodes[MANY];
+    CUgraphNode own;
+    CUgraphExec exec[MANY];
+    size_t count;
+    for (int n = 0; n < MANY; n++)
+        gone[n] = make(&nodes[n]);
+    for (int n = 0; n < MANY; n++) {
+        OK(cuGraphDestroy(gone[n]));
+        CHECK_CU(cuGraphDestroy(gone[n]), CUDA_ERROR_INVALID_VALUE);
+        CHECK_CU(cuGraphDestroyNode(nodes[n]), CUDA_ERROR_INVALID_VALUE);
+    }
+    CUgraph g = make(&own);
+    for (int n = 0; n < MANY; n++)
+        NEED(cuGraphInstantiate(&exec[n], g, 0));
+    for (int n = 0; n < MANY; n++) {
+        CUgraphNodeType type;
+        if (gone[n] != g)
+            CHECK_CU(cuGraphGetNodes(gone[n], NULL, &count), CUDA_ERROR_INVALID_VALUE);
+        if (nodes[n] != own)
+            CHECK_CU(cuGraphNodeGetType(nodes[n], &type), CUDA_ERROR_INVALID_VALUE);
+    }
+    for (int n = 0; n < MANY; n++) {
+        OK(cuGraphLaunch(exec[n], NULL));
+        OK(cuGraphExecDestroy(exec[n]));
+        CHECK_CU(cuGraphExecDestroy(exec[n]), CUDA_ERROR_INVALID_VALUE);
+    }
+    OK(cuGraphDestroy(g));
+    OK(cuCtxSynchronize());
+}
+
+/* Which node instantiation fails at, in a graph within the graph. */
+static void culprit(void)
+{
+    CUgraph g, outer, inner;
+    CUgraphNode node, child, found;
+    CUDA_GRAPH_INSTANTIATE_PARAMS p = {0};
+    CUgraphExec exec;
+    size_t count = 1;
+    CUevent event;
+    NEED(cuEventCreate(&event, 0));
+    NEED(cuGraphCreate(&inner, 0));
+    NEED(cuGraphAddEventRecordNode(&node, inner, NULL, 0, event));
+    NEED(cuGraphCreate(&g, 0));
+    NEED(cuGraphAddChildGraphNode(&child, g, NULL, 0, inner));
+    outer = inner;
+    NEED(cuGraphChildGraphNodeGetGraph(child, &inner));
+    NEED(cuGraphGetNodes(inner, &found, &count));
+    NEED(cuEventDestroy(event));
+    CHECK(cuGraphInstantiateWithParams(&exec, g, &p) != CUDA_SUCCESS);
+    CHECK(p.hErrNode_out == found);
+    OK(cuGraphDestroy(g));
+    OK(cuGraphDestroy(outer));
+}
+
+/* ---- several threads ---- */
+
+static struct slot {
+    _Atomic(CUgraph) graph;
+    _Atomic(CUgraphNode) node;
+    _Atomic(CUgraphExec) exec;
+} slots[SLOTS];
+static atomic_bool stop;
+
+static void use(struct slot *s)
+{
+    CUgraph g = atomic_load(&s->graph), clone;
+    CUgraphExec e = atomic_load(&s->exec), own;
+    CUgraphNodeType type;
+    unsigned enabled;
+    size_t count = 0;
+    if (cuGraphInstantiate(&own, g, 0) == CUDA_SUCCESS) {
+        CUresult r = cuGraphLaunch(own, CU_STREAM_PER_THREAD);
+        CHECK(r == CUDA_SUCCESS);
+        cuGraphExecUpdate(own, g, &(CUgraphExecUpdateResultInfo){0});
+        OK(cuGraphExecDestroy(own));
+    }
+    if (cuGraphClone(&clone, g) == CUDA_SUCCESS)
+        OK(cuGraphDestroy(clone));
+    cuGraphGetEdges(g, NULL, NULL, NULL, &count);
+    cuGraphNodeGetType(atomic_load(&s->node), &type);
+    cuGraphNodeGetEnabled(e, atomic_load(&s->node), &enabled);
+    cuGraphLaunch(e, CU_STREAM_PER_THREAD);
+}
+
+static void *work(void *context)
+{
+    NEED(cuCtxSetCurrent(context));
+    for (unsigned n = 0; !atomic_load(&stop); n++)
+        use(&slots[n % SLOTS]);
+    OK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    return NULL;
+}
+
+static void fill(struct slot *s)
+{
+    CUgraphNode node;
+    CUgraphExec exec;
+    CUgraph g = make(&node);
+    NEED(cuGraphInstantiate(&exec, g, 0));
+    atomic_store(&s->graph, g);
+    atomic_store(&s->node, node);
+    atomic_store(&s->exec, exec);
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void destroyed_while_used(CUcontext c)
+{
+    pthread_t threads[WORKERS];
+    double end = seconds() + MILLIS / 1e3;
+    for (int n = 0; n < SLOTS; n++)
+        fill(&slots[n]);
+    for (int n = 0; n < WORKERS; n++)
+        pthread_create(&threads[n], NULL, work, c);
+    for (unsigned n = 0; seconds() < end; n++) {
+        struct slot *s = &slots[n % SLOTS];
+        OK(cuGraphDestroy(s->graph));
+        OK(cuGraphExecDestroy(s->exec));
+        fill(s);
+    }
+    atomic_store(&stop, true);
+    for (int n = 0; n < WORKERS; n++)
+        pthread_join(threads[n], NULL);
+    for (int n = 0; n < SLOTS; n++) {
+        OK(cuGraphDestroy(slots[n].graph));
+        OK(cuGraphExecDestroy(slots[n].exec));
+    }
+    OK(cuCtxSynchronize());
+}
+
+int main(void)
+{
+    CUcontext c = begin();
+    CUmodule m;
+    NEED(cuModuleLoadData(&m, ".version 7.0\n.target sm_70\n.address_size 64\n"
+                              ".visible .entry nothing() { ret; }\n"));
+    nothing = kernel(m, "nothing");
+    stale();
+    culprit();
+    destroyed_while_used(c);
+    OK(cuModuleUnload(m));
+    return check_done();
+}
