@@ -69,6 +69,13 @@ static int frames_of(const struct finding_site *site)
     return count;
 }
 
+/* Of a kernel; not of a graph or a host function. */
+static bool is_launch(const char *call)
+{
+    return strstr(call, "Launch") != NULL && strstr(call, "Graph") == NULL &&
+           strstr(call, "Host") == NULL;
+}
+
 static void keep(const struct observe_call *c, const struct finding_site *site)
 {
     for (size_t i = 0; i < failures.count; i++) {
@@ -83,7 +90,7 @@ static void keep(const struct observe_call *c, const struct finding_site *site)
     vec_push(&failures, (struct failure){.thread = pthread_self(),
                                          .code = c->error,
                                          .runtime = observe_is_runtime(c->name),
-                                         .launch = strstr(c->name, "Launch") != NULL,
+                                         .launch = is_launch(c->name),
                                          .name = c->name,
                                          .message = message != NULL ? xstrdup(message) : NULL,
                                          .times = 1,

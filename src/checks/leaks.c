@@ -233,7 +233,9 @@ static void tell(const struct leak *l)
     struct finding_place place;
     const char *call;
     finding_resolve(&l->first->site, &place, &call, NULL);
-    if (l->first->code && place.file == NULL && place.function == NULL)
+    bool of_package =
+        l->first->site.python != NULL || (place.file == NULL && place.function == NULL);
+    if (l->first->code && of_package)
         return;
     sb_printf(&text, "weir: leak: ");
     put_words(&text, l);

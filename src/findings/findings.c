@@ -152,6 +152,7 @@ bool findings_open(const struct findings_options *options, struct diag *d)
     if (options->suppress != NULL && *options->suppress != '\0' &&
         !suppress_read(options->suppress, d))
         return false;
+    python_open();
     process = getpid();
     return true;
 }

@@ -3,7 +3,8 @@
  * suppressions leaves out. And the places in the program that findings name.
  *
  * A check finds; how a finding is told is the same for all of them. Any thread may tell; none of
- * these functions may be called in a signal handler, but for finding_site_here. */
+ * these functions may be called in a signal handler that has interrupted anything but the program's
+ * access of memory that is watched. */
 #ifndef WEIR_FINDINGS_FINDINGS_H
 #define WEIR_FINDINGS_FINDINGS_H
 
@@ -15,6 +16,8 @@
 struct finding_place {
     const char *file, *function;
     int line;
+    const char *kernel; /* code made of a launch: what it launches */
+    bool stub;          /* all of the function is that, and who calls it is meant */
 };
 
 enum { FINDING_FRAMES = 8 };
@@ -22,6 +25,7 @@ enum { FINDING_FRAMES = 8 };
 /* Return addresses of the program's call, innermost first. */
 struct finding_site {
     const void *frames[FINDING_FRAMES];
+    const struct finding_place *python; /* the line of a program of Python; NULL: of none */
 };
 
 /* Where the calling thread is: this library's own frames are left out. */

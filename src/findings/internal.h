@@ -12,4 +12,10 @@ bool kernels_list_valid(const char *list, struct diag *d);
 /* Whether a finding, by its JSON, is of kernels that are asked for, or of none. (kernels.c) */
 bool kernels_wanted(const char *members);
 
+/* Looks for a Python in the process. (python.c) */
+void python_open(void);
+/* The line of the program of Python that the calling thread is at; NULL: it is at none. Lives for
+ * ever, one for each line. */
+const struct finding_place *python_here(void);
+
 #endif

@@ -19,11 +19,7 @@ void finding_site_here(struct finding_site *out)
     for (int i = 0; i < all && count < FINDING_FRAMES; i++)
         if ((uintptr_t)frames[i] - (uintptr_t)__ehdr_start >= (uintptr_t)(_end - __ehdr_start))
             out->frames[count++] = frames[i];
-}
-
-static bool is_stub(const char *function)
-{
-    return function != NULL && strstr(function, "__device_stub__") != NULL;
+    out->python = python_here();
 }
 
 /* Functions between the program's code and ours: of the runtime and of its headers, and what a
@@ -46,37 +42,60 @@ static bool is_api(const char *function)
     return strncmp(name, "cu", 2) == 0 && isupper((unsigned char)name[2]);
 }
 
-/* "fill(int*)" of "__device_stub__fill(int*)". */
-static void put_kernel(struct strbuf *sb, const char *stub)
+/* Looks up frame n. nvcc's code has around each kernel's stub a host function with the kernel's
+ * name, which is stub as well. */
+static void look_up(const struct finding_site *site, int n, struct finding_place at[FINDING_FRAMES])
 {
-    sb_printf(sb, "%s", strstr(stub, "__device_stub__") + strlen("__device_stub__"));
+    at[n] = (struct finding_place){0};
+    findings_options.host(site->frames[n], &at[n]);
+    if (n > 0 && at[n - 1].stub && at[n].kernel == NULL && at[n].function != NULL &&
+        strcmp(at[n].function, at[n - 1].kernel) == 0) {
+        at[n].kernel = at[n - 1].kernel;
+        at[n].stub = true;
+    }
+}
+
+/* A line of native code says more; libraries that Python calls have none. */
+static void take_python(const struct finding_site *site, struct finding_place *place)
+{
+    if (place->file == NULL && site->python != NULL)
+        *place = *site->python;
+}
+
+static void put_kernel(const char *name, struct strbuf *kernel)
+{
+    if (name != NULL && kernel != NULL)
+        sb_printf(kernel, "%s", name);
 }
 
 void finding_resolve(const struct finding_site *site, struct finding_place *place,
                      const char **call, struct strbuf *kernel)
 {
-    struct finding_place at[FINDING_FRAMES] = {0};
+    struct finding_place at[FINDING_FRAMES];
+    const char *launched = NULL;
     int count = 0, first = -1;
+    *call = NULL;
+    *place = (struct finding_place){0};
     for (; count < FINDING_FRAMES && site->frames[count] != NULL; count++) {
-        findings_options.host(site->frames[count], &at[count]);
-        if (first < 0 && is_api(at[count].function))
+        look_up(site, count, at);
+        if (at[count].kernel != NULL)
+            launched = at[count].kernel;
+        bool api = at[count].stub || is_api(at[count].function);
+        if (first < 0 && api)
             first = count;
-        if (first >= 0 && !is_api(at[count].function)) {
+        if ((first >= 0 && !api) || (launched != NULL && !at[count].stub)) {
             count++;
             break;
         }
     }
-    *call = NULL;
-    *place = at[0];
-    if (first < 0 || count == 0)
-        return;
-    *place = at[count - 1];
-    if (count < 2)
-        return;
-    bool launch = is_stub(at[count - 2].function);
-    *call = launch ? "<<<>>>" : at[count - 2].function;
-    if (launch && kernel != NULL)
-        put_kernel(kernel, at[count - 2].function);
+    if (count > 0)
+        *place = at[launched != NULL || first >= 0 ? count - 1 : 0];
+    take_python(site, place);
+    put_kernel(launched, kernel);
+    if (launched != NULL)
+        *call = "<<<>>>";
+    else if (first >= 0 && count >= 2)
+        *call = at[count - 2].function;
 }
 
 void finding_site_from(struct finding_site *site, const void *returns)
@@ -85,7 +104,7 @@ void finding_site_from(struct finding_site *site, const void *returns)
     while (first < FINDING_FRAMES && site->frames[first] != returns)
         first++;
     if (first == FINDING_FRAMES) {
-        *site = (struct finding_site){.frames = {returns}};
+        *site = (struct finding_site){.frames = {returns}, .python = site->python};
         return;
     }
     memmove(site->frames, site->frames + first,
@@ -96,13 +115,14 @@ void finding_site_from(struct finding_site *site, const void *returns)
 void finding_resolve_from(const struct finding_site *site, struct finding_place *place,
                           struct strbuf *kernel)
 {
-    *place = (struct finding_place){0};
-    findings_options.host(site->frames[0], place);
-    if (!is_stub(place->function))
-        return;
-    put_kernel(kernel, place->function);
-    if (site->frames[1] != NULL)
-        findings_options.host(site->frames[1], place);
+    struct finding_place at[FINDING_FRAMES];
+    int n = 0;
+    look_up(site, 0, at);
+    while (at[n].stub && n + 1 < FINDING_FRAMES && site->frames[n + 1] != NULL)
+        look_up(site, ++n, at);
+    *place = at[n];
+    take_python(site, place);
+    put_kernel(at[n > 0 ? n - 1 : 0].kernel, kernel);
 }
 
 void finding_put_place(struct strbuf *sb, const struct finding_place *p)

@@ -8,6 +8,21 @@ extern "C" cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 b
 
 __global__ void nothing() {}
 
+/* What nvcc makes of a kernel `other(int)` that is launched: a stub with the kernel's name as the
+ * linker has it, and a function of the kernel's name around it, both with lines of the kernel. */
+#define STUBS(name, mangled, inlining)                                                              \
+    inlining static void __device_stub__##mangled(int)                                             \
+    {                                                                                              \
+        cudaKernel_t kernel;                                                                       \
+        DO(__cudaGetKernel(&kernel, (const void *)nothing));                                       \
+        __cudaLaunchKernel(kernel, 1, 4096, nullptr, 0, 0);                                        \
+    }                                                                                              \
+    inlining void name(int n) { __device_stub__##mangled(n); }
+STUBS(other, Z5otheri, __attribute__((noinline)))
+STUBS(inlined, Z7inlinedi, inline __attribute__((always_inline)))
+STUBS(stub_inlined_, Z12stub_inlinedi, inline __attribute__((always_inline)))
+__attribute__((noinline)) void stub_inlined(int n) { __device_stub__Z12stub_inlinedi(n); }
+
 CASE(module_of_the_program)
 {
     cudaKernel_t kernel;
@@ -21,4 +36,19 @@ CASE(never_ran)
     cudaKernel_t kernel;
     DO(__cudaGetKernel(&kernel, (const void *)nothing));
     __cudaLaunchKernel(kernel, 1, 4096, nullptr, 0, 0); // EXPECT a kernel never ran: its launch at \S*LINE failed with \d+ \(cudaErrorInvalid
+}
+
+CASE(stubs_of_nvcc)
+{
+    other(1); // EXPECT kernel other\(int\) never ran: its launch at \S*LINE failed with \d+ \(cudaErrorInvalid
+}
+
+CASE(stubs_of_nvcc_inlined)
+{
+    inlined(1); // EXPECT kernel inlined\(int\) never ran: its launch at \S*LINE failed
+}
+
+CASE(stub_of_nvcc_inlined)
+{
+    stub_inlined(1); // EXPECT kernel stub_inlined\(int\) never ran: its launch at \S*LINE failed
 }

@@ -17,7 +17,7 @@ fail() {
 python3 "$check" "$work/all" kernel:scale:8 kernel:parent:1 "kernel:child<int>:2" \
     "memcpy:host to device:1" "memcpy:device to host:1" memset:memset:1 "host:host function:1" \
     event:record:2 "wait:wait event:1" "wait:wait for event:1" call:cudaMallocAsync:1 \
-    call:cudaLaunchKernel:2 graph:graph:3 "nvtx:all \"of\" it:1" nvtx:half:1 compile:scale:1 \
+    call:cudaLaunchKernel:2 call:cuInit:1 graph:graph:3 "nvtx:all \"of\" it:1" nvtx:half:1 compile:scale:1 \
     part:scale:2 ph:C:3 arrows::2 || fail "the trace of everything"
 grep -q '"returns":1' "$work/all" || fail "no call that failed"
 grep -q '"registers":[1-9]' "$work/all" || fail "no registers"

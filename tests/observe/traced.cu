@@ -1,5 +1,5 @@
-// A program of everything that a timeline shows. `traced kill` ends itself by SIGKILL while it works;
-// `traced storm N` makes N launches; `traced two` runs itself as a second process.
+// A program of everything that a timeline shows. `traced kill` ends itself by SIGKILL while it
+// works; `traced storm N` makes N launches; `traced two` runs itself as a second process.
 #include <cuda_runtime.h>
 
 #include <csignal>
@@ -132,9 +132,19 @@ static void everything()
     MUST(cudaFree(d));
 }
 
+/* A call of the driver API, by a name that is looked up. */
+static void load_driver()
+{
+    void *library = dlopen("libcuda.so.1", RTLD_LAZY);
+    auto init = library != nullptr ? (int (*)(unsigned))dlsym(library, "cuInit") : nullptr;
+    if (init == nullptr || init(0) != 0)
+        abort();
+}
+
 int main(int argc, char **argv)
 {
     load_nvtx();
+    load_driver();
     if (argc > 2 && strcmp(argv[1], "storm") == 0) {
         for (int i = 0; i < atoi(argv[2]); i++)
             empty<<<1, 32>>>();

@@ -2,9 +2,9 @@
  *
  * A function that makes or frees memory begins with CALLED(name, stream): until it returns, what
  * the memory layer makes and frees is recorded as done by that call, with the address it returns
- * to. A layer above (the runtime) announces its own call with weir_announce_call; then that one counts.
- * Calls inside calls change nothing. This costs a few thread-local words, no more: names and lines
- * are looked up when a fault is told (symbols.h). */
+ * to. A layer above (the runtime) announces its own call with weir_announce_call; then that one
+ * counts. Calls inside calls change nothing. This costs a few thread-local words, no more: names
+ * and lines are looked up when a fault is told (symbols.h). */
 #ifndef WEIR_DRIVER_ERROR_SITE_H
 #define WEIR_DRIVER_ERROR_SITE_H
 
@@ -18,7 +18,8 @@ struct call_guard {
 struct call_guard call_enter(enum weir_call call, const void *caller);
 void call_leave(struct call_guard *g);
 
-/* What a layer above has announced for the thread's next call. */
+/* What a layer above has announced for the thread's next call: which one, and who called it; or, as
+ * the exported functions' stubs do (entries.c), only the latter. */
 extern WEIR_THREAD_FAST struct call_announced {
     const void *caller;
     enum weir_call call;
@@ -27,10 +28,11 @@ extern WEIR_THREAD_FAST struct call_announced {
 /* Takes that, if there is any, for functions that hand on themselves who called them. */
 static inline void call_take_announced(enum weir_call *call, const void **caller)
 {
-    if (call_announced.call != WEIR_CALL_NONE) {
-        *call = call_announced.call;
+    if (call_announced.caller != NULL) {
+        if (call_announced.call != WEIR_CALL_NONE)
+            *call = call_announced.call;
         *caller = call_announced.caller;
-        call_announced.call = WEIR_CALL_NONE;
+        call_announced.caller = NULL;
     }
 }
 

@@ -81,6 +81,8 @@ const char *symbol_demangle(const char *name)
     X(dwarf_linesrc)                                                                               \
     X(dwarf_lineno)                                                                                \
     X(dwarf_getscopes)                                                                             \
+    X(dwarf_getscopes_die)                                                                         \
+    X(dwarf_diename)                                                                               \
     X(dwarf_tag)                                                                                   \
     X(dwarf_attr)                                                                                  \
     X(dwarf_formudata)                                                                             \
@@ -134,20 +136,69 @@ static bool in_wrapper(const struct symbol *s)
     return slash != NULL && strcmp(slash, "/cuda_runtime.h") == 0;
 }
 
+/* Inlined functions at an address, innermost first, and the function that they are in. */
+static int find_scopes(Dwarf_Die *unit, Dwarf_Addr at, Dwarf_Die **out)
+{
+    Dwarf_Die *innermost = NULL;
+    *out = NULL;
+    /* What these are in is where they are defined; where they are inlined is asked of the first. */
+    int count = dw.dwarf_getscopes(unit, at, &innermost);
+    if (count > 0)
+        count = dw.dwarf_getscopes_die(&innermost[0], out);
+    free(innermost);
+    return count;
+}
+
+/* The kernel that a function of that name launches, and nothing else. clang's is called
+ * __device_stub__fill, with arguments where it is demangled, nvcc's __device_stub__Z4fillPi. */
+static const char *kernel_of_stub(const char *function)
+{
+    static const char prefix[] = "__device_stub__";
+    const char *at = function != NULL ? strstr(function, prefix) : NULL;
+    if (at == NULL)
+        return NULL;
+    at += sizeof prefix - 1;
+    struct strbuf mangled = {0};
+    sb_printf(&mangled, "_%.*s", (int)strcspn(at, "("), at);
+    const char *name = demangle(mangled.items);
+    bool nvcc = strcmp(name, mangled.items) != 0;
+    sb_free(&mangled);
+    return nvcc ? name : symbols_keep(at);
+}
+
+/* A launch is meant where it stands, not where its kernel is defined: nvcc gives the kernel's line
+ * to the function that launches it, and to the one around that, which has the kernel's name. */
+static void find_launch(Dwarf_Die *unit, Dwarf_Die *scopes, int count, struct symbol *out)
+{
+    int n = 0;
+    while (n < count && (out->kernel = kernel_of_stub(dw.dwarf_diename(&scopes[n]))) == NULL)
+        n++;
+    if (n == count)
+        return;
+    for (int inlined = 0; inlined < 2; inlined++, n++) {
+        while (n < count && dw.dwarf_tag(&scopes[n]) == DW_TAG_lexical_block)
+            n++;
+        if (n == count || dw.dwarf_tag(&scopes[n]) != DW_TAG_inlined_subroutine) {
+            out->stub = true;
+            return;
+        }
+        caller_of(unit, &scopes[n], out);
+    }
+}
+
 static void find_line(Dwarf_Die *unit, Dwarf_Addr at, struct symbol *out)
 {
     Dwarf_Line *line = dw.dwarf_getsrc_die(unit, at);
-    Dwarf_Die *scopes = NULL;
+    Dwarf_Die *scopes;
     if (line == NULL)
         return;
     out->file = symbols_keep(dw.dwarf_linesrc(line, NULL, NULL));
     dw.dwarf_lineno(line, &out->line);
-    if (!in_wrapper(out))
-        return;
-    int count = dw.dwarf_getscopes(unit, at, &scopes);
+    int count = find_scopes(unit, at, &scopes);
     for (int n = 0; n < count && in_wrapper(out); n++)
         if (dw.dwarf_tag(&scopes[n]) == DW_TAG_inlined_subroutine)
             caller_of(unit, &scopes[n], out);
+    find_launch(unit, scopes, count, out);
     free(scopes);
 }
 
@@ -197,6 +248,8 @@ bool symbol_find(const void *address, struct symbol *out)
     }
     if (open_dw())
         find_with_dw(at, out);
+    if (out->kernel == NULL && (out->kernel = kernel_of_stub(out->function)) != NULL)
+        out->stub = true;
     pthread_mutex_unlock(&lock);
     return out->object != NULL || out->function != NULL || out->file != NULL;
 }

@@ -15,6 +15,10 @@ struct symbol {
     const char *function; /* demangled; NULL when unknown */
     uint64_t offset;      /* from the function's start, or from the object's */
     const char *object;   /* file name of the program or library; NULL when unknown */
+    /* Code that a compiler has made of a launch: the name of the kernel; NULL: other code. Where it
+     * is inlined, file and line are those of the launch. */
+    const char *kernel;
+    bool stub; /* all of the function is such code, and what calls it is the program's */
 };
 
 /* Looks up the instruction before `address`, as return addresses need it. False when nothing is
