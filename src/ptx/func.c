@@ -48,17 +48,31 @@ static bool func_params(struct ptx_parser *p, struct ptx_var ***vars, int32_t **
 
 /* ---- performance directives ---- */
 
-static bool triple(struct ptx_parser *p, uint32_t out[3])
+/* A number that is not 0 where `what` must be positive. */
+static bool positive(struct ptx_parser *p, const struct ptx_token *what, uint32_t *out)
 {
+    uint64_t v;
+    struct ptx_token at = p->t;
+    if (!ptx_number(p, "a number", UINT32_MAX, &v))
+        return false;
+    *out = (uint32_t)v;
+    return v > 0 || ptx_fail(p, &at, ".%.*s must be positive", QUOTE(what));
+}
+
+static bool triple(struct ptx_parser *p, const struct ptx_token *what, uint32_t out[3])
+{
+    bool cluster = TOKEN_IS(what, "reqnctapercluster"); /* which ptxas lets be 0 */
     out[0] = out[1] = out[2] = 1;
     int k = 0;
     do {
-        uint64_t v;
+        uint64_t v = 0;
         if (k == 3)
             return ptx_expected(p, "at most three numbers");
-        if (!ptx_number(p, "a number", UINT32_MAX, &v))
+        if (!(cluster ? ptx_number(p, "a number", UINT32_MAX, &v) : positive(p, what, &out[k])))
             return false;
-        out[k++] = (uint32_t)v;
+        if (cluster)
+            out[k] = (uint32_t)v;
+        k++;
     } while (ptx_accept(p, ','));
     return true;
 }
@@ -72,6 +86,15 @@ static bool single(struct ptx_parser *p, uint32_t *out)
     return true;
 }
 
+/* The shape of blocks: what they are at most or what they are, not both. */
+static bool block_shape(struct ptx_parser *p, const struct ptx_token *what, uint32_t out[3],
+                        const uint32_t other[3])
+{
+    if (other[0] != 0)
+        return ptx_fail(p, what, "a function has .maxntid or .reqntid, not both");
+    return triple(p, what, out);
+}
+
 /* At a directive between the parameters and the body. */
 static bool performance(struct ptx_parser *p, struct ptx_func *f)
 {
@@ -79,15 +102,15 @@ static bool performance(struct ptx_parser *p, struct ptx_func *f)
     uint32_t ignored;
     ptx_next(p);
     if (TOKEN_IS(&t, "maxntid"))
-        return triple(p, f->maxntid);
+        return block_shape(p, &t, f->maxntid, f->reqntid);
     if (TOKEN_IS(&t, "reqntid"))
-        return triple(p, f->reqntid);
+        return block_shape(p, &t, f->reqntid, f->maxntid);
     if (TOKEN_IS(&t, "reqnctapercluster"))
-        return triple(p, f->reqnctapercluster);
+        return triple(p, &t, f->reqnctapercluster);
     if (TOKEN_IS(&t, "minnctapersm"))
-        return single(p, &f->minnctapersm);
+        return positive(p, &t, &f->minnctapersm);
     if (TOKEN_IS(&t, "maxnreg"))
-        return single(p, &f->maxnreg);
+        return positive(p, &t, &f->maxnreg);
     if (TOKEN_IS(&t, "maxclusterrank"))
         return single(p, &f->maxclusterrank);
     if (TOKEN_IS(&t, "explicitcluster") || TOKEN_IS(&t, "blocksareclusters"))
