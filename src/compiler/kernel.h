@@ -122,6 +122,8 @@ struct jkernel {
 
     struct jvar *shared, *locals;
     size_t nshared, shared_cap, nlocals, locals_cap;
+    const struct ptx_func **shared_owners; /* it and inlined functions that declare .shared ones */
+    size_t nshared_owners, shared_owners_cap;
     uint64_t shared_bytes, local_bytes, dynamic_align;
     uint64_t shared_align, local_align; /* of the windows, and of each frame in the local one */
     const struct jkernel *layout; /* of a function: the kernel that it is compiled for, which says

@@ -279,6 +279,40 @@ static void demanded_shape(void)
     OK(cuModuleUnload(m));
 }
 
+/* What a kernel, or a function that it calls, declares in shared memory counts though nothing uses
+ * it; what the module and functions that are not called declare does not. Sizes from ptxas of CUDA
+ * 13. */
+static void declared_shared(void)
+{
+    static const char text[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".shared .align 4 .b8 used[64];\n.shared .align 4 .b8 unused[128];\n"
+        ".func declares() { .shared .align 4 .b8 m[1000]; ret; }\n"
+        ".func not_called() { .shared .align 4 .b8 m[300000]; ret; }\n"
+        ".func again() { .shared .align 4 .b8 m[500]; { call again, (); } ret; }\n"
+        ".visible .entry a() { { call declares, (); } { call declares, (); } ret; }\n"
+        ".visible .entry b() { .shared .b8 m[10]; .shared .align 16 .b8 n[20]; ret; }\n"
+        ".visible .entry c() { .shared .align 4 .b8 m[100]; .reg .b32 %r;\n"
+        "  mov.u32 %r, 0; st.shared.u32 [used], %r; ret; }\n"
+        ".visible .entry d() { .shared .align 4 .b8 m[100]; { .shared .align 4 .b8 n[16]; } ret; "
+        "}\n"
+        ".visible .entry e() { { call again, (); } ret; }\n"
+        ".visible .entry f() { ret; }\n";
+    static const struct {
+        const char *name;
+        int bytes;
+    } cases[] = {{"a", 1000}, {"b", 36}, {"c", 164}, {"d", 116}, {"e", 500}, {"f", 0}};
+    CUmodule m;
+    NEED(cuModuleLoadData(&m, text));
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        int bytes = -1;
+        OK(cuFuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+                              kernel(m, cases[n].name)));
+        CHECK_EQ_INT(bytes, cases[n].bytes);
+    }
+    OK(cuModuleUnload(m));
+}
+
 int main(void)
 {
     begin();
@@ -293,6 +327,7 @@ int main(void)
     large();
     memory_beyond();
     demanded_shape();
+    declared_shared();
     OK(cuModuleUnload(module));
     return check_done();
 }

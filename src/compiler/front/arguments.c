@@ -422,6 +422,29 @@ static void add_function_variables(struct jkernel *k, const struct ptx_func *f)
     }
 }
 
+/* What a function declares takes memory though nothing uses it, as in a GPU's kernels; what the
+ * module declares does not. */
+static void add_declared(struct jkernel *k, const struct ptx_func *f)
+{
+    for (int n = 0; n < f->nvars; n++)
+        if (f->vars[n]->space == PTX_SPACE_SHARED && !f->vars[n]->unsized)
+            add_variable(k, &k->shared, &k->nshared, &k->shared_cap, &k->shared_bytes, f->vars[n]);
+}
+
+void flat_declared(struct jkernel *k, const struct ptx_func *f)
+{
+    bool declares = false;
+    for (int n = 0; n < f->nvars; n++)
+        declares |= f->vars[n]->space == PTX_SPACE_SHARED;
+    for (size_t n = 0; declares && n < k->nshared_owners; n++)
+        declares = k->shared_owners[n] != f;
+    if (!declares)
+        return;
+    k->shared_owners = arena_grow(&k->arena, k->shared_owners, k->nshared_owners,
+                                  &k->shared_owners_cap, sizeof(struct ptx_func *));
+    k->shared_owners[k->nshared_owners++] = f;
+}
+
 static void add_operand_variables(struct jkernel *k, const struct ptx_operand *o)
 {
     add_shared_variable(k, o);
@@ -489,6 +512,10 @@ void flat_layout_variables(struct jkernel *k)
     }
     if (k->has_calls && k->entry->is_entry)
         flat_each_callee(k, add_function_variables);
+    for (size_t n = 0; k->entry->is_entry && n < k->nshared_owners; n++)
+        add_declared(k, k->shared_owners[n]);
+    if (k->has_calls && k->entry->is_entry)
+        flat_each_callee(k, add_declared);
     find_alignments(k);
     uint64_t dynamic = round_up(k->shared_bytes, k->dynamic_align);
     for (size_t n = 0; n < k->nshared; n++)

@@ -438,6 +438,7 @@ static bool flatten_func(struct flattener *f, struct activation *act)
         size_t count, cap;
     } fix = {0};
     bool ok = true;
+    flat_declared(k, func);
     for (int n = 0; ok && n < func->ninstrs; n++) {
         const struct ptx_instr *src = &func->instrs[n];
         act->new_index[n] = (int32_t)k->ninstrs;

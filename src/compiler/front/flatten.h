@@ -83,6 +83,8 @@ void flat_retarget(struct jkernel *k, const int32_t *moved);
  * register-style results go there at the end. */
 void flat_add_formals(struct flattener *f, struct activation *act);
 void flat_store_results(struct flattener *f, struct activation *act);
+/* The kernel is made of that function, too: what it declares in .shared memory counts. */
+void flat_declared(struct jkernel *k, const struct ptx_func *f);
 /* Offsets of .shared and .local variables in their windows. */
 void flat_layout_variables(struct jkernel *k);
 /* The area that an operand names, or NULL. */
