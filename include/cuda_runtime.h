@@ -482,6 +482,10 @@ static __inline__ __host__ cudaError_t cudaUserObjectCreate(cudaUserObject_t *ob
 
 #endif
 
+#if defined(WEIR_LEGACY_API) && defined(__cplusplus)
+#include "weir/legacy/api.hpp"
+#endif
+
 #if defined(__CUDACC__) && defined(__cplusplus)
 #include "weir/device.h"
 #endif

@@ -481,5 +481,8 @@ cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr);
 #undef __dv
 
 #include "weir/older_api.h"
+#if defined(WEIR_LEGACY_API)
+#include "weir/legacy/api.h"
+#endif
 
 #endif

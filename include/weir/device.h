@@ -108,5 +108,9 @@ __device__ inline __cuda_builtin_gridDim_t::operator uint3() const { return {x, 
 
 #undef WEIR_DEVICE
 
+#if defined(WEIR_LEGACY_API)
+#include "weir/legacy/device.h"
+#endif
+
 #endif /* clang compiling CUDA */
 #endif

@@ -6,7 +6,11 @@
 #ifndef WEIR_OLDER_API_H
 #define WEIR_OLDER_API_H
 
+#if defined(WEIR_LEGACY_API)
+#define WEIR_NOW(name) __asm__(name)
+#else
 #define WEIR_NOW(name) __asm__(name) __attribute__((deprecated(name " has replaced it")))
+#endif
 
 #if defined(__cplusplus)
 extern "C" {

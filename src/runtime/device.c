@@ -1,4 +1,5 @@
 /* device: what a device is: attributes, properties, limits, position on the bus, peers. */
+#define WEIR_LEGACY_API 1 /* all fields of the properties */
 #include "internal.h"
 
 #include <string.h>
@@ -136,6 +137,13 @@ static const struct {
     INT(gpuPciDeviceID, GpuPciDeviceId),
     INT(gpuPciSubsystemID, GpuPciSubsystemId),
     INT(hostNumaMultinodeIpcSupported, HostNumaMultinodeIpcSupported),
+    INT(clockRate, ClockRate),
+    INT(deviceOverlap, GpuOverlap),
+    INT(kernelExecTimeoutEnabled, KernelExecTimeout),
+    INT(computeMode, ComputeMode),
+    INT(maxTexture1DLinear, MaxTexture1DLinearWidth),
+    INT(memoryClockRate, MemoryClockRate),
+    INT(singleToDoublePrecisionPerfRatio, SingleToDoublePrecisionPerfRatio),
 #undef INT
 #undef SIZE
 };

@@ -26,6 +26,7 @@ enum offload_flags {
     OFFLOAD_KIND = 0x7, /* mask of enum offload_kind */
     OFFLOAD_EXTERN = 1 << 3,
     OFFLOAD_CONSTANT = 1 << 4,
+    OFFLOAD_NORMALIZED = 1 << 5, /* a texture whose integers are read as fractions */
 };
 
 enum offload_kind { OFFLOAD_GLOBAL, OFFLOAD_MANAGED, OFFLOAD_SURFACE, OFFLOAD_TEXTURE };

@@ -27,7 +27,7 @@ PUBLIC void **__cudaRegisterFatBinary(void *fatCubin)
     return &b->handle;
 }
 
-static struct rt_binary *binary_of(void **handle)
+struct rt_binary *rt_binary_of(void **handle)
 {
     if (handle == NULL)
         return NULL;
@@ -36,13 +36,13 @@ static struct rt_binary *binary_of(void **handle)
 
 PUBLIC void __cudaRegisterFatBinaryEnd(void **fatCubinHandle)
 {
-    rt_managed_load(binary_of(fatCubinHandle));
+    rt_managed_load(rt_binary_of(fatCubinHandle));
 }
 
 PUBLIC void __cudaUnregisterFatBinary(void **fatCubinHandle)
 {
     if (fatCubinHandle != NULL)
-        rt_binary_free(binary_of(fatCubinHandle));
+        rt_binary_free(rt_binary_of(fatCubinHandle));
 }
 
 PUBLIC void __cudaRegisterFunction(void **fatCubinHandle, const char *hostFun, char *deviceFun,
@@ -50,7 +50,7 @@ PUBLIC void __cudaRegisterFunction(void **fatCubinHandle, const char *hostFun, c
                                    dim3 *bDim, dim3 *gDim, int *wSize)
 {
     (void)deviceFun, (void)thread_limit, (void)tid, (void)bid, (void)bDim, (void)gDim, (void)wSize;
-    rt_binary_add_function(binary_of(fatCubinHandle), hostFun, deviceName);
+    rt_binary_add_function(rt_binary_of(fatCubinHandle), hostFun, deviceName);
 }
 
 PUBLIC void __cudaRegisterVar(void **fatCubinHandle, char *hostVar, char *deviceAddress,
@@ -62,7 +62,7 @@ PUBLIC void __cudaRegisterVar(void **fatCubinHandle, char *hostVar, char *device
                                                                   : RT_VARIABLE;
 
     (void)deviceAddress, (void)ext, (void)global;
-    rt_binary_add_variable(binary_of(fatCubinHandle), hostVar, deviceName, size, kind, false);
+    rt_binary_add_variable(rt_binary_of(fatCubinHandle), hostVar, deviceName, size, kind, false);
 }
 
 PUBLIC void __cudaRegisterManagedVar(void **fatCubinHandle, void **hostVarPtrAddress,
@@ -70,7 +70,7 @@ PUBLIC void __cudaRegisterManagedVar(void **fatCubinHandle, void **hostVarPtrAdd
                                      size_t size, int constant, int global)
 {
     (void)deviceAddress, (void)ext, (void)constant, (void)global;
-    rt_binary_add_variable(binary_of(fatCubinHandle), hostVarPtrAddress, deviceName, size,
+    rt_binary_add_variable(rt_binary_of(fatCubinHandle), hostVarPtrAddress, deviceName, size,
                            RT_MANAGED, true);
 }
 
@@ -80,7 +80,7 @@ PUBLIC char __cudaInitModule(void **fatCubinHandle)
     CUmodule module;
 
     return fatCubinHandle != NULL && done(rt_context()) == cudaSuccess &&
-           done(rt_binary_module(binary_of(fatCubinHandle), &module)) == cudaSuccess;
+           done(rt_binary_module(rt_binary_of(fatCubinHandle), &module)) == cudaSuccess;
 }
 
 /* Device code that names the host's own variables and functions: not supported. They return
@@ -90,18 +90,15 @@ PUBLIC void __cudaRegisterHostVar(void **fatCubinHandle, const char *deviceName,
 {
     (void)deviceName, (void)hostVar, (void)size;
     if (fatCubinHandle != NULL)
-        binary_of(fatCubinHandle)->error = cudaErrorNotSupported;
+        rt_binary_of(fatCubinHandle)->error = cudaErrorNotSupported;
 }
 
 PUBLIC void __cudaRegisterUnifiedTable(void **fatCubinHandle, void *table)
 {
     (void)table;
     if (fatCubinHandle != NULL)
-        binary_of(fatCubinHandle)->error = cudaErrorNotSupported;
+        rt_binary_of(fatCubinHandle)->error = cudaErrorNotSupported;
 }
-
-/* Texture and surface references left CUDA with version 12; programs that register them are older
- * than this runtime. */
 
 /* ---- relocatable code of weircc ---- */
 
@@ -156,9 +153,12 @@ static void add_entries(struct rt_binary *b, const struct offload_entry *e,
 
         if (e->addr == NULL || e->name == NULL)
             continue;
-        if (kind == OFFLOAD_SURFACE || kind == OFFLOAD_TEXTURE)
-            b->error = cudaErrorNotSupported;
-        else if (e->size == 0 && kind == OFFLOAD_GLOBAL)
+        if (kind == OFFLOAD_SURFACE || kind == OFFLOAD_TEXTURE) {
+            if (!(e->flags & OFFLOAD_EXTERN))
+                rt_binary_add_reference(b, e->addr, e->name,
+                                        kind == OFFLOAD_TEXTURE ? RT_TEXTURE : RT_SURFACE,
+                                        e->flags & OFFLOAD_NORMALIZED);
+        } else if (e->size == 0 && kind == OFFLOAD_GLOBAL)
             rt_binary_add_function(b, e->addr, e->name);
         else if (!(e->flags & OFFLOAD_EXTERN))
             rt_binary_add_variable(b, e->addr, e->name, e->size,

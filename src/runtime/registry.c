@@ -4,6 +4,7 @@
 #include "registry.h"
 #include "gpu.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -264,22 +265,36 @@ void rt_binary_add_function(struct rt_binary *b, const void *host, const char *n
     pthread_mutex_unlock(&registry.lock);
 }
 
-void rt_binary_add_variable(struct rt_binary *b, const void *host, const char *name, size_t size,
-                            enum rt_variable_kind kind, bool pointer)
+static void add_variable(struct rt_binary *b, const struct rt_variable *as)
 {
     struct rt_variable *v = b != NULL ? rt_record_new(sizeof *v) : NULL;
 
     if (v == NULL)
         return;
-    *v = (struct rt_variable){
-        .host = host, .name = name, .size = size, .kind = kind, .pointer = pointer, .binary = b};
+    *v = *as;
+    v->binary = b;
     pthread_mutex_lock(&registry.lock);
     v->next = b->variables;
     b->variables = v;
-    if (kind == RT_MANAGED && !pointer)
+    if (v->kind == RT_MANAGED && !v->pointer)
         b->managed = true;
-    insert(host, NULL, v);
+    insert(v->host, NULL, v);
     pthread_mutex_unlock(&registry.lock);
+}
+
+void rt_binary_add_variable(struct rt_binary *b, const void *host, const char *name, size_t size,
+                            enum rt_variable_kind kind, bool pointer)
+{
+    add_variable(b,
+                 &(struct rt_variable){
+                     .host = host, .name = name, .size = size, .kind = kind, .pointer = pointer});
+}
+
+void rt_binary_add_reference(struct rt_binary *b, const void *host, const char *name,
+                             enum rt_variable_kind kind, bool fractions)
+{
+    add_variable(
+        b, &(struct rt_variable){.host = host, .name = name, .kind = kind, .fractions = fractions});
 }
 
 cudaError_t rt_function_adopt(CUkernel kernel, CUlibrary library)
@@ -339,6 +354,33 @@ struct rt_variable *rt_variable_find(const void *host)
     struct slot *s = find(host);
 
     return s != NULL ? s->variable : NULL;
+}
+
+/* Whether a variable of the device is called so in the source: as it is, or as the mangled name of
+ * a static one, which separate compilation makes longer. */
+static bool called(const char *mangled, const char *name)
+{
+    char start[32];
+    int n = snprintf(start, sizeof start, "_ZL%zu", strlen(name));
+
+    if (strcmp(mangled, name) == 0)
+        return true;
+    if (strncmp(mangled, start, (size_t)n) != 0 || strncmp(mangled + n, name, strlen(name)) != 0)
+        return false;
+    mangled += (size_t)n + strlen(name);
+    return *mangled == '\0' || *mangled == '.' || strncmp(mangled, "__", 2) == 0;
+}
+
+struct rt_variable *rt_variable_named(const char *name)
+{
+    struct rt_variable *found = NULL;
+
+    rt_registry_lock();
+    for (struct rt_binary *b = rt_binaries(); b != NULL; b = b->next)
+        for (struct rt_variable *v = b->variables; v != NULL && found == NULL; v = v->next)
+            found = called(v->name, name) ? v : NULL;
+    rt_registry_unlock();
+    return found;
 }
 
 const void *rt_function_host(CUfunction function)
@@ -422,6 +464,7 @@ cudaError_t rt_symbol(const void *host, CUdeviceptr *address, size_t *size)
     RT_TRY(rt_context());
     v = rt_variable_find(host);
     RT_CHECK(v, unknown(cudaErrorInvalidSymbol));
+    RT_CHECK(v->kind != RT_TEXTURE && v->kind != RT_SURFACE, cudaErrorInvalidSymbol);
     RT_TRY(rt_binary_module(v->binary, &module));
     result = CU(cuModuleGetGlobal_v2, address, size, module, v->name);
     if (result == CUDA_ERROR_NOT_FOUND)

@@ -26,7 +26,13 @@ struct rt_bound {
     struct rt_bound *next;
 };
 
-enum rt_variable_kind { RT_VARIABLE, RT_CONSTANT, RT_MANAGED };
+enum rt_variable_kind {
+    RT_VARIABLE,
+    RT_CONSTANT,
+    RT_MANAGED,
+    RT_TEXTURE, /* no memory: a reference that something is bound to (texture_reference.c) */
+    RT_SURFACE,
+};
 
 struct rt_function {
     const void *host;         /* its stub */
@@ -43,7 +49,9 @@ struct rt_variable {
     const char *name;
     size_t size; /* as the host compiler saw it */
     enum rt_variable_kind kind;
-    bool pointer; /* host is a pointer that the runtime must set (nvcc's managed) */
+    bool pointer;   /* host is a pointer that the runtime must set (nvcc's managed) */
+    bool fractions; /* RT_TEXTURE: integers are read as fractions of their range */
+    size_t offset;  /* RT_TEXTURE: of what was bound last, from its aligned address */
     struct rt_binary *binary;
     struct rt_variable *next;
 };
@@ -74,11 +82,18 @@ void rt_binary_free(struct rt_binary *b);
 void rt_binary_add_function(struct rt_binary *b, const void *host, const char *name);
 void rt_binary_add_variable(struct rt_binary *b, const void *host, const char *name, size_t size,
                             enum rt_variable_kind kind, bool pointer);
+/* A texture or surface variable. */
+void rt_binary_add_reference(struct rt_binary *b, const void *host, const char *name,
+                             enum rt_variable_kind kind, bool fractions);
+/* The binary that a program was given this handle of; NULL for NULL. */
+struct rt_binary *rt_binary_of(void **handle);
 /* All binaries, newest first; hold rt_registry_lock. */
 struct rt_binary *rt_binaries(void);
 void rt_registry_lock(void);
 void rt_registry_unlock(void);
 struct rt_variable *rt_variable_find(const void *host);
+/* The variable that is called `name` in the program's source, outside of namespaces; NULL: none. */
+struct rt_variable *rt_variable_named(const char *name);
 
 /* The binary's module in the current context (module.c). */
 cudaError_t rt_binary_module(struct rt_binary *b, CUmodule *module);

@@ -77,6 +77,30 @@ together() {
         fi
     done
     try "all headers, C" clang-19 -x c -std=c99 -I "$include" -fsyntax-only "$work/all.c"
+    legacy
+}
+
+# What CUDA dropped, in every language that includes the runtime's headers.
+legacy() {
+    cat >"$work/legacy.c" <<'END'
+#include <cuda_runtime.h>
+int main(void)
+{
+    struct cudaDeviceProp prop;
+    void *p = 0;
+    cudaGetDeviceProperties(&prop, 0);
+    cudaMemAdvise(p, prop.clockRate, cudaMemAdviseSetReadMostly, 0);
+    cudaMemPrefetchAsync(p, prop.deviceOverlap, cudaCpuDeviceId, 0);
+    return cudaThreadSynchronize() + cudaUnbindTexture(0);
+}
+END
+    old="-DWEIR_LEGACY_API=1 -Wall -Wextra -Werror"
+    try "what CUDA dropped, C" clang-19 -x c -std=c99 -I "$include" -fsyntax-only $old "$work/legacy.c"
+    try "what CUDA dropped, C++" clang++-19 $cpp -std=c++11 $old "$work/legacy.c"
+    for std in c++11 c++20; do
+        try "all headers with what CUDA dropped, device, $std" clang++-19 $cuda $device \
+            -DWEIR_LEGACY_API=1 -include weir/prelude.h -std=$std "$work/all.cu"
+    done
 }
 
 if [ "$2" = together ]; then

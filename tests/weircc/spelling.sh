@@ -34,6 +34,15 @@ for pair in '-o x.o|--output-file=x.o' '-D=A=1|--define-macro=A=1' '-I d|--inclu
     note $? "the spellings differ: $pair"
 done
 
+# What CUDA has dropped: where it is asked for, and for GPUs of that time.
+for legacy in --legacy-api -arch=sm_35 '--legacy-api -x c++' '-gencode arch=compute_30,code=sm_30'; do
+    # shellcheck disable=SC2086
+    dry -c a.cu $legacy
+    says '-DWEIR_LEGACY_API=1'
+done
+dry -c a.cu -arch=sm_60
+says_not 'WEIR_LEGACY_API'
+
 dry -c a.cu -DX=1,Y '-DZ="p,q"' -I d1,d2 -std=c++14
 says '-DX=1 -DY'
 says '-I d1 -I d2'

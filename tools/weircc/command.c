@@ -321,6 +321,8 @@ static void add_message_options(struct strlist *argv, const struct cmdline *c)
     list_add(argv, "-Wno-register");        /* nvcc takes the word in C++17, too */
     /* constexpr functions that call log and its kin, which gcc takes for constants */
     list_add(argv, "-Wno-invalid-constexpr");
+    /* "a"NAME, where NAME is a macro: of a time when literals had no suffixes */
+    list_add(argv, "-Wno-reserved-user-defined-literal");
     if (isatty(STDERR_FILENO))
         list_add(argv, "-fcolor-diagnostics");
     if (cmdline_bool(c, OPT_brief_diagnostics, false))
@@ -349,6 +351,13 @@ void command_define_string(struct strlist *argv, const char *macro, const char *
     sb_free(&outer);
 }
 
+/* What CUDA has dropped, for programs of that time. */
+static void add_legacy_api(struct strlist *argv, const struct driver *dr)
+{
+    if (dr->options.given[OPT_legacy_api] || dr->build.arch.old)
+        list_add(argv, "-DWEIR_LEGACY_API=1");
+}
+
 void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass, const char *input)
 {
     const struct cmdline *c = &dr->options;
@@ -369,6 +378,7 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
     list_add(argv, "-include");
     list_add(argv, "weir/prelude.h");
     list_add(argv, "-D__CUDA_ARCH_LIST__=%d0", dr->build.arch.number);
+    add_legacy_api(argv, dr);
     if (dr->build.arch.old)
         list_add(argv, "-DCUDA_FORCE_CDP1_IF_SUPPORTED=1");
     if (c->given[OPT_use_fast_math])
@@ -480,6 +490,7 @@ void command_host(struct strlist *argv, const struct driver *dr, enum input_kind
     list_add(argv, "-D__CUDACC_VER_MINOR__=%d", WEIRCC_CUDA_MINOR);
     list_add(argv, "-D__CUDACC_VER_BUILD__=0");
     list_add(argv, "-D__CUDA_ARCH_LIST__=%d0", dr->build.arch.number);
+    add_legacy_api(argv, dr);
     if (per_thread_stream(c))
         list_add(argv, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1");
     add_warnings(argv, c);

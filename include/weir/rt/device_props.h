@@ -290,7 +290,19 @@ struct cudaDeviceProp {
     unsigned int gpuPciDeviceID;
     unsigned int gpuPciSubsystemID;
     int hostNumaMultinodeIpcSupported;
+#if defined(WEIR_LEGACY_API) /* what CUDA 13 took away, in fields that it keeps free */
+    int clockRate;           /* in kHz, and so on as the attributes of these names */
+    int deviceOverlap;
+    int kernelExecTimeoutEnabled;
+    int computeMode;
+    int maxTexture1DLinear;
+    int memoryClockRate;
+    int singleToDoublePrecisionPerfRatio;
+    int cooperativeMultiDeviceLaunch;
+    int reserved[48];
+#else
     int reserved[56];
+#endif
 };
 
 enum cudaFlushGPUDirectRDMAWritesOptions {
