@@ -112,7 +112,7 @@ void device_context_free(struct device_context *ctx)
     for (size_t i = 0; i < count; i++) {
         if (i > 0)
             context_unlist(streams[i]);
-        order_stream_ends(streams[i]);
+        order_stream_ends(streams[i], true);
         stream_unref(streams[i]);
     }
     free(streams);

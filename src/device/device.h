@@ -130,10 +130,11 @@ enum { DEVICE_STREAM_BLOCKING = 0, DEVICE_STREAM_NONBLOCKING = 1 };
 enum { DEVICE_PRIORITY_LOWEST = 0, DEVICE_PRIORITY_HIGHEST = -5 };
 
 struct device_stream *device_stream_new(struct device_context *ctx, unsigned flags, int priority);
-/* Returns at once; work that is queued still runs. */
-void device_stream_free(struct device_stream *s);
-/* The same for a stream that calls under way may still use: device_stream_release is to follow. */
+/* The stream's handle is gone, but calls under way may still use it: device_stream_free is to
+ * follow. Returns at once; work that is queued still runs. */
 void device_stream_end(struct device_stream *s);
+/* No call has the stream any more. Ends it, unless it has ended. */
+void device_stream_free(struct device_stream *s);
 
 /* Handle 0 of the context, and the calling thread's own default stream (blocking with respect to
  * the legacy one; made at first use, freed with the thread or the context). */
@@ -195,9 +196,9 @@ struct device_point {
     uint64_t count;     /* passed when the stream's completed count has reached it */
 };
 
-/* From now on order is followed. `end` is told of each stream whose handle goes, once; the stream
- * itself stays while it is kept. */
-void device_follow_order(void (*end)(struct device_stream *s));
+/* From now on order is followed. `end` is told of each stream whose handle goes and, when no call
+ * has it any more, again; the stream itself stays while it is kept. */
+void device_follow_order(void (*end)(struct device_stream *s, bool gone));
 /* The present moment of the stream. A few loads; now and then it enqueues a command. */
 struct device_point device_stream_mark(struct device_stream *s);
 uint64_t device_stream_completed(struct device_stream *s);

@@ -153,7 +153,7 @@ struct device_stream {
     struct vector_clock *vector;       /* the ticks it comes after (vector_clock.c), or NULL */
     _Atomic uint64_t vector_version;   /* another one each time the vector changes; 0: none */
     _Atomic uint64_t tick_of_legacy;   /* the legacy stream comes after its timestamps below this */
-    _Atomic bool ended;                /* its handle is gone, and was said to be */
+    _Atomic bool ended;                /* its handle is gone; calls under way may enqueue still */
     _Atomic(void *) slot;              /* the allocator's */
 
     _Alignas(128) pthread_mutex_t lock; /* of all in this part */
@@ -161,7 +161,7 @@ struct device_stream {
     struct command *free_commands;
     uint32_t free_count;
     bool active;                  /* has commands; then it holds a reference to itself */
-    bool freed, unlisted;         /* its handle is gone; it is off the context's list */
+    bool freed, unlisted;         /* no call has it any more; it is off the context's list */
     _Atomic uint64_t enqueued;    /* the stream's clock: commands enqueued */
     _Atomic uint64_t legacy_seen; /* this stream is ordered after that count of the legacy one */
     uint64_t seen_by_legacy;      /* and the legacy one after that count of this (its lock) */
@@ -269,8 +269,8 @@ void stream_settle(struct device_stream *s);
 void order_legacy_follows(struct device_stream *b);
 /* The host has waited for all that the vector comes after; uses up the reference. */
 void order_prove(struct vector_clock *v);
-/* The stream's handle is gone. No lock is held. */
-void order_stream_ends(struct device_stream *s);
+/* The stream's handle is gone, or the stream itself, too. No lock is held. */
+void order_stream_ends(struct device_stream *s, bool gone);
 bool order_followed(void);
 
 /* ---- executing (execute.c) ---- */

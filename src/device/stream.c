@@ -100,13 +100,9 @@ struct device_stream *device_stream_new(struct device_context *ctx, unsigned fla
 
 void device_stream_end(struct device_stream *s)
 {
-    pthread_mutex_lock(&s->lock);
-    s->freed = true;
-    bool active = s->active;
-    pthread_mutex_unlock(&s->lock);
-    if (!active) /* else when its last command is done */
-        context_unlist(s);
-    order_stream_ends(s);
+    if (atomic_exchange(&s->ended, true))
+        return;
+    order_stream_ends(s, false);
     if (observed())
         observe_stream_ended(device_stream_observed_id(s));
 }
@@ -114,6 +110,13 @@ void device_stream_end(struct device_stream *s)
 void device_stream_free(struct device_stream *s)
 {
     device_stream_end(s);
+    pthread_mutex_lock(&s->lock);
+    s->freed = true;
+    bool active = s->active;
+    pthread_mutex_unlock(&s->lock);
+    if (!active) /* else when its last command is done */
+        context_unlist(s);
+    order_stream_ends(s, true);
     stream_unref(s);
 }
 

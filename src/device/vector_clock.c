@@ -24,9 +24,9 @@
 #include "device/internal.h"
 
 static _Atomic bool following;
-static void (*stream_end)(struct device_stream *s);
+static void (*stream_end)(struct device_stream *s, bool gone);
 
-void device_follow_order(void (*end)(struct device_stream *s))
+void device_follow_order(void (*end)(struct device_stream *s, bool gone))
 {
     stream_end = end;
     atomic_store(&following, true);
@@ -34,10 +34,10 @@ void device_follow_order(void (*end)(struct device_stream *s))
 
 bool order_followed(void) { return atomic_load_explicit(&following, memory_order_relaxed); }
 
-void order_stream_ends(struct device_stream *s)
+void order_stream_ends(struct device_stream *s, bool gone)
 {
-    if (order_followed() && atomic_exchange(&s->ended, true) == false)
-        stream_end(s);
+    if (order_followed())
+        stream_end(s, gone);
 }
 
 /* ---- clocks and views ---- */

@@ -164,6 +164,7 @@ CUresult gpu_cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
     pthread_mutex_unlock(&all.lock);
     if (old != NULL) {
         forget_current();
+        pool_free_gone(pool_take_gone()); /* earlier ones */
         pool_destroy(old);
     }
     return r;
@@ -177,8 +178,10 @@ CUresult gpu_cuMemPoolDestroy(CUmemoryPool h)
     struct pool *pool = r == CUDA_SUCCESS ? take_out(h) : NULL;
     pthread_mutex_unlock(&all.lock);
     forget_current();
-    if (pool != NULL)
+    if (pool != NULL) {
+        pool_free_gone(pool_take_gone()); /* earlier ones */
         pool_destroy(pool);
+    }
     return r;
 }
 

@@ -273,7 +273,7 @@ void stream_end(struct stream *s)
     if (atomic_exchange(&s->ended, true))
         return;
     atomic_fetch_add(&generation, 1);
-    pool_stream_ended(s);
+    pool_stream_gone(s);
     stream_unref(s);
 }
 

@@ -23,7 +23,7 @@ enum {
     LARGE_SLOTS = 64,                  /* larger sizes that a shard has at hand */
     QUICK_SLOTS = SMALL_CLASSES + LARGE_SLOTS,
     BIN_DOUBLINGS = 34, /* enough for any range */
-    ENDED_MAX = 16,     /* shards of ended streams that are put up with */
+    DROPPED_MAX = 16,   /* shards of streams that are gone that are put up with */
     FREED_KEPT = 64,    /* freed allocations that a shard remembers */
 };
 
@@ -204,6 +204,7 @@ struct pool_shard {
     uint64_t stream_id;   /* for people */
     uint64_t observed_id; /* for observers */
     _Atomic bool ended;   /* the stream's handle is gone */
+    _Atomic bool dropped; /* and no call has the stream: the shard goes when it is empty */
 };
 
 void shard_await(struct pool_shard *s); /* until it is locked by the caller */
@@ -307,8 +308,9 @@ struct pool {
     _Atomic uint64_t threshold;
     _Atomic bool switches[POOL_SWITCHES];
     _Atomic bool destroyed;
-    _Atomic uint32_t ended; /* shards whose streams are gone */
-    struct pool *next;      /* younger; under the list's lock */
+    bool gone;                /* it has ended, and is only looked at; under the list's lock */
+    _Atomic uint32_t dropped; /* shards that go when they are empty */
+    struct pool *next;        /* younger, or the next one that is gone; under the list's lock */
 };
 
 /* ---- watching (watch.c) ---- */
@@ -330,6 +332,7 @@ extern WEIR_OWN struct pool_source pool_source;
 /* Something was freed since the last synchronization. */
 extern WEIR_OWN _Atomic bool pool_freed;
 
+/* NULL: the pool is gone. */
 struct pool_shard *shard_new(struct pool *p, void *stream);
 
 static inline _Atomic(void *) *stream_slot(void *stream)

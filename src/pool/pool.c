@@ -13,6 +13,7 @@
 static struct {
     pthread_mutex_t lock;
     struct pool *oldest;
+    struct pool *gone; /* calls under way may still look at them */
     uint64_t shard_ids, pool_numbers;
     bool registered;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -83,17 +84,17 @@ struct pool_shard *shard_new(struct pool *p, void *stream)
 {
     _Atomic(void *) *slot = stream_slot(stream);
     pthread_mutex_lock(&all.lock);
-    struct pool_shard *s = atomic_load(slot);
+    struct pool_shard *s = p->gone ? NULL : atomic_load(slot);
     while (s != NULL && atomic_load(&s->pool) != NULL && atomic_load(&s->pool) != p)
         s = s->next;
-    if (s == NULL) {
+    if (s == NULL && !p->gone) {
         s = xaligned_alloc(64, sizeof *s);
         atomic_init(&s->lock, 0);
         atomic_init(&s->pool, NULL);
         s->next = atomic_load(slot);
         shard_init(s, p, stream);
         atomic_store_explicit(slot, s, memory_order_release);
-    } else if (atomic_load(&s->pool) == NULL) { /* of a pool that is gone */
+    } else if (s != NULL && atomic_load(&s->pool) == NULL) { /* of a pool that is gone */
         shard_init(s, p, stream);
     }
     pthread_mutex_unlock(&all.lock);
@@ -101,6 +102,14 @@ struct pool_shard *shard_new(struct pool *p, void *stream)
 }
 
 void pool_stream_ended(void *stream)
+{
+    pthread_mutex_lock(&all.lock);
+    for (struct pool_shard *s = atomic_load(stream_slot(stream)); s != NULL; s = s->next)
+        atomic_store(&s->ended, true);
+    pthread_mutex_unlock(&all.lock);
+}
+
+void pool_stream_gone(void *stream)
 {
     pthread_mutex_lock(&all.lock);
     for (struct pool_shard *s = atomic_exchange(stream_slot(stream), NULL), *next; s != NULL;
@@ -111,9 +120,9 @@ void pool_stream_ended(void *stream)
             free(s);
             continue;
         }
-        atomic_fetch_add(&p->ended,
-                         1); /* first: the shard may be dropped at once when it is told */
+        atomic_fetch_add(&p->dropped, 1); /* first: it may be gone at once when it is told */
         atomic_store(&s->ended, true);
+        atomic_store(&s->dropped, true);
     }
     pthread_mutex_unlock(&all.lock);
 }
@@ -197,7 +206,8 @@ static void drop_all(struct pool *p)
     reserve_clear(p);
 }
 
-/* Ends a pool that is off the list. The list's lock is held. */
+/* Ends a pool that is off the list; calls under way may have it, or its shards. The list's lock is
+ * held. */
 static void finish(struct pool *p)
 {
     for (size_t i = 0; i < p->shard_count; i++) {
@@ -208,15 +218,35 @@ static void finish(struct pool *p)
         shard_unlock(s);
         if (s->stream != NULL)
             pool_order.release(s->stream);
-        if (s->stream == NULL || atomic_load(&s->ended))
+        if (s->stream != NULL && atomic_load(&s->dropped))
             free(s);
     }
-    free(p->shards);
     if (p->shared != NULL)
         pool_source.file_close(p->shared);
     pthread_mutex_unlock(&p->lock);
-    pthread_mutex_destroy(&p->lock);
-    free(p);
+    p->gone = true;
+    p->next = all.gone;
+    all.gone = p;
+}
+
+struct pool *pool_take_gone(void)
+{
+    pthread_mutex_lock(&all.lock);
+    struct pool *list = all.gone;
+    all.gone = NULL;
+    pthread_mutex_unlock(&all.lock);
+    return list;
+}
+
+void pool_free_gone(struct pool *list)
+{
+    for (struct pool *p = list, *next; p != NULL; p = next) {
+        next = p->next;
+        pthread_mutex_destroy(&p->lock);
+        free(p->shards);
+        free(p->common);
+        free(p);
+    }
 }
 
 /* Ends the destroyed pools that are at rest. The list's lock is held. */

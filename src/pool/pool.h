@@ -87,12 +87,20 @@ struct pool *pool_new(const struct pool_config *config, struct diag *d);
 /* The handle is gone; the pool itself goes when all its memory is freed and the frees have passed.
  */
 void pool_destroy(struct pool *p);
+/* The pools that have gone since the last time: calls under way may still look at them. When none
+ * of these is any more, they are freed. */
+struct pool *pool_take_gone(void);
+void pool_free_gone(struct pool *list);
 /* Drops all memory of a device's pools, whatever is allocated; those that are destroyed end. No
  * work may be under way in it. */
 void pool_clear_device(int device);
 
-/* The stream's handle is gone: what was freed on it stays, by its last moments. */
+/* The stream's handle is gone: what was freed on it stays, by its last moments. Calls under way may
+ * still use it. */
 void pool_stream_ended(void *stream);
+/* No call has the stream any more, nor will have: what the pools have of it goes as soon as nothing
+ * is free there. Implies the former. */
+void pool_stream_gone(void *stream);
 
 /* The call that allocates or frees, for fault reports (see struct mem_site); all zero: not
  * known. Small enough to be passed in registers. */

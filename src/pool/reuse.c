@@ -176,10 +176,11 @@ static bool move(void *self, struct pool_shard *from, struct block *b)
     return true;
 }
 
-/* Of a stream whose handle is gone, and nothing free in it: its counts go to the common one. */
+/* Of a stream that no call has any more, and nothing free in it: its counts go to the common one.
+ */
 static bool retire(struct pool *p, struct pool_shard *s)
 {
-    if (!atomic_load(&s->ended) || s->quick_blocks > 0 || s->bins.doublings != 0)
+    if (!atomic_load(&s->dropped) || s->quick_blocks > 0 || s->bins.doublings != 0)
         return false;
     struct pool_shard *common = p->common;
     common->used += s->used;
@@ -187,7 +188,7 @@ static bool retire(struct pool *p, struct pool_shard *s)
     common->freed -= s->made - s->freed;
     p->reused[POOL_RULE_SAME_STREAM] += s->made - s->fresh - s->others;
     p->fresh += s->fresh;
-    atomic_fetch_sub(&p->ended, 1);
+    atomic_fetch_sub(&p->dropped, 1);
     map_put_spares(s->map, s->spare);
     pool_order.release(s->stream);
     free(s);
@@ -300,7 +301,7 @@ struct block *reuse_or_grow(struct pool *p, struct pool_shard *s, uint64_t granu
 {
     if (!reserve_possible(p, granules)) /* and what is free stays as it is */
         return NULL;
-    if (atomic_load(&p->ended) >= ENDED_MAX)
+    if (atomic_load(&p->dropped) >= DROPPED_MAX)
         reuse_sweep(p);
     struct block *b = take_common(p, s, granules);
     for (enum pool_rule rule = POOL_RULE_SYNCHRONIZED; rule < POOL_RULE_INTERNAL && b == NULL;

@@ -320,6 +320,8 @@ static __attribute__((noinline)) enum pool_status free_any(void *address, void *
         return POOL_INVALID;
     struct pool *p = b->pool;
     struct pool_shard *s = shard_of(p, stream);
+    if (s == NULL) /* who frees it, too, was faster, and it was the pool's last */
+        return POOL_INVALID;
     shard_lock(s);
     return free_locked(p, s, b, word, now, by);
 }

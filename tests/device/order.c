@@ -5,11 +5,13 @@
 static struct grid_kernel spin = KERNEL(spin_block);
 static int ended;
 static struct device_stream *ended_last;
+static bool ended_gone;
 
-static void note_end(struct device_stream *s)
+static void note_end(struct device_stream *s, bool gone)
 {
     ended++;
     ended_last = s;
+    ended_gone = gone;
 }
 
 static void nothing(void *user) {}
@@ -354,9 +356,12 @@ static void ends(void)
 {
     struct device_stream *a = device_stream_keep(nonblocking());
     int before = ended;
-    device_stream_free(a);
+    device_stream_end(a);
     CHECK_EQ_INT(ended, before + 1);
-    CHECK(ended_last == a);
+    CHECK(ended_last == a && !ended_gone);
+    device_stream_free(a);
+    CHECK_EQ_INT(ended, before + 2);
+    CHECK(ended_last == a && ended_gone);
     CHECK_EQ_INT(device_stream_completed(a), 0); /* still there to be asked */
     device_stream_release(a);
 }

@@ -25,14 +25,21 @@ static void pool_keep(void *stream) { device_stream_keep(stream); }
 static void pool_release(void *stream) { device_stream_release(stream); }
 static uint64_t pool_id(void *stream) { return device_stream_id(stream); }
 static uint64_t pool_observed_id(void *stream) { return device_stream_observed_id(stream); }
-static void stream_ended(struct device_stream *s) { pool_stream_ended(s); }
+static void stream_ended(struct device_stream *s, bool gone)
+{
+    if (gone)
+        pool_stream_gone(s);
+    else
+        pool_stream_ended(s);
+}
 
 /* ---- handles ---- */
 
 static struct {
     pthread_mutex_t lock; /* of the list and of making default pools */
     struct CUmemPoolHandle_st *pools;
-    bool following; /* the layers below know of each other */
+    bool following;    /* the layers below know of each other */
+    struct pool *gone; /* pools that had gone when a reset began; under the contexts' life lock */
     struct {
         _Atomic(CUmemoryPool) standard; /* the default pool; NULL: not made yet */
         _Atomic(CUmemoryPool) current;  /* NULL: the default one */
@@ -220,6 +227,7 @@ static void pool_end(CUmemoryPool h)
 
 void pools_wipe(CUdevice dev)
 {
+    all.gone = pool_take_gone();
     pthread_mutex_lock(&all.lock);
     CUmemoryPool standard = atomic_load(&all.device[dev].standard);
     for (CUmemoryPool h = all.pools; h != NULL; h = h->next)
@@ -230,6 +238,7 @@ void pools_wipe(CUdevice dev)
 
 void pools_reset(CUdevice dev)
 {
+    pool_free_gone(all.gone);
     graph_memory_reset(dev);
     pthread_mutex_lock(&all.lock);
     pool_clear_device(device_ordinal(driver_device(dev)));
@@ -292,7 +301,9 @@ WEIR_API CUresult cuMemPoolDestroy(CUmemoryPool h)
         pool_unlist(h);
     pthread_mutex_unlock(&all.lock);
     if (ends) {
+        struct pool *gone = pool_take_gone(); /* others, of earlier */
         hold_drain();
+        pool_free_gone(gone);
         pool_end(h);
     }
     return live ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;

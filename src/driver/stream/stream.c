@@ -62,7 +62,7 @@ static void stream_free(struct retired *r)
     CUstream s = (CUstream)(void *)((char *)r - offsetof(struct CUstream_st, retired));
     if (WEIR_UNLIKELY(capture_running()))
         capture_forget_stream(s->device); /* of a call that was under way */
-    device_stream_release(s->device);
+    device_stream_free(s->device);
     handle_recycle(s);
 }
 
