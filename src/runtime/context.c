@@ -10,7 +10,7 @@
 
 struct device_state {
     _Atomic(CUcontext) primary; /* NULL until first used, and where it is to be retained again */
-    _Atomic(CUcontext) gone;    /* what it was before the reset of a driver that is not Weir's */
+    _Atomic(CUcontext) gone;    /* what it was before it ended */
     _Atomic uint32_t resets;    /* how often cudaDeviceReset made it anew */
     struct rt_limits limits;
 };
@@ -101,23 +101,74 @@ static cudaError_t primary_slow(int device, CUcontext *context)
     return error;
 }
 
-cudaError_t rt_primary(int device, CUcontext *context)
-{
-    *context = NULL;
-    if (LIKELY((unsigned)device < RT_MAX_DEVICES))
-        *context = atomic_load_explicit(&devices[device].primary, memory_order_acquire);
-    return LIKELY(*context != NULL) ? cudaSuccess : primary_slow(device, context);
-}
-
 /* A primary context that a GPU's driver has reset is of no use until it is retained again: by the
  * thread that next needs it, since a program that ends with a reset needs none. */
-static void forget_primary(int device)
+static void forget_locked(int device)
 {
-    pthread_mutex_lock(&devices_lock);
     CUcontext context = atomic_exchange(&devices[device].primary, NULL);
     if (context != NULL && atomic_exchange(&devices[device].gone, context) == NULL)
         atomic_fetch_add(&gone_contexts, 1);
+}
+
+static void forget_primary(int device)
+{
+    pthread_mutex_lock(&devices_lock);
+    forget_locked(device);
     pthread_mutex_unlock(&devices_lock);
+}
+
+static bool is_inactive(int device)
+{
+    CUdevice handle;
+    unsigned flags;
+    int active = 1;
+
+    return CU(cuDeviceGet, &handle, device) == CUDA_SUCCESS &&
+           CU(cuDevicePrimaryCtxGetState, handle, &flags, &active) == CUDA_SUCCESS && active == 0;
+}
+
+/* A program that releases the primary context through the driver once more than it has retained it
+ * ends it: the next call of the runtime retains it again, as with NVIDIA's (asked of an H200,
+ * driver 580). */
+static void forget_ended(int device)
+{
+    if (LIKELY(!is_inactive(device)))
+        return;
+    pthread_mutex_lock(&devices_lock);
+    if (is_inactive(device)) /* else another thread has retained it meanwhile */
+        forget_locked(device);
+    pthread_mutex_unlock(&devices_lock);
+}
+
+cudaError_t rt_primary(int device, CUcontext *context)
+{
+    *context = NULL;
+    if (LIKELY((unsigned)device < RT_MAX_DEVICES)) {
+        if (atomic_load(&devices[device].primary) != NULL)
+            forget_ended(device);
+        *context = atomic_load_explicit(&devices[device].primary, memory_order_acquire);
+    }
+    return LIKELY(*context != NULL) ? cudaSuccess : primary_slow(device, context);
+}
+
+void rt_context_ended(void)
+{
+    CUcontext context = NULL;
+
+    if (CU(cuCtxGetCurrent, &context) != CUDA_SUCCESS || context == NULL)
+        return;
+    for (int i = 0; i < device_count; i++)
+        if (atomic_load(&devices[i].primary) == context)
+            forget_ended(i);
+}
+
+/* Whether the current context is one that has ended, where the driver tells at once. */
+static bool has_ended(void)
+{
+    void *current = NULL;
+
+    return RT_HAS(weir_current_context) && !LIKELY(CU(weir_current_context, &current) != 0) &&
+           current != NULL;
 }
 
 /* The device whose primary context this was before a reset; -1: of none. */
@@ -165,6 +216,8 @@ cudaError_t rt_context(void)
     if (!LIKELY(result == CUDA_SUCCESS || rt_was_reset()))
         return rt_error(result);
     if (LIKELY(context != NULL)) {
+        if (has_ended())
+            rt_context_ended();
         if (LIKELY(atomic_load_explicit(&gone_contexts, memory_order_acquire) == 0))
             return cudaSuccess;
         device = device_gone(context);
@@ -232,7 +285,7 @@ static __attribute__((noinline)) cudaError_t find_current(CUcontext *context,
 {
     CUresult result = CU(cuCtxGetCurrent, context); /* refused while the driver is not loaded */
 
-    if (!LIKELY(result == CUDA_SUCCESS && *context != NULL &&
+    if (!LIKELY(result == CUDA_SUCCESS && *context != NULL && !has_ended() &&
                 atomic_load_explicit(&gone_contexts, memory_order_acquire) == 0)) {
         RT_TRY(rt_context());
         CU_TRY(CU(cuCtxGetCurrent, context));

@@ -30,6 +30,8 @@ static const struct error_text *find(cudaError_t code)
 
 cudaError_t rt_error(CUresult result)
 {
+    if (result == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+        rt_context_ended();
     return find((cudaError_t)result) != NULL ? (cudaError_t)result : cudaErrorUnknown;
 }
 

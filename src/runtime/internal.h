@@ -165,9 +165,12 @@ struct rt_limits {
 /* Makes sure that the thread has a context: the one that is current (a program may use the driver
  * API too), else the primary context of the thread's device. */
 cudaError_t rt_context(void);
-/* Whether a device of a driver that is not Weir's was reset and not used since: then the current
- * context may be one that is gone. */
+/* Whether a device's primary context has ended and was not used since, by a reset through a driver
+ * that is not Weir's, or by releases: then the current context may be one that is gone. */
 bool rt_was_reset(void);
+/* The driver has said that the current context has ended: if it was a device's primary one, it is
+ * retained again when it is needed. */
+void rt_context_ended(void);
 /* The code of the fault that the current context has, if any: for what asks no driver otherwise. */
 cudaError_t rt_healthy(void);
 /* The thread's device: that of its current context, else the one chosen by cudaSetDevice. */
