@@ -88,9 +88,8 @@ CUresult pool_check_props(const CUmemPoolProps *p)
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "cuMemPoolCreate: a pool of managed memory has no size of its own");
     CU_TRY(check_handles(p));
-    if ((p->usage & CU_MEM_POOL_CREATE_USAGE_HW_DECOMPRESS) != 0)
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
-                            "cuMemPoolCreate: decompression is not supported");
+    /* any memory would do for CU_MEM_POOL_CREATE_USAGE_HW_DECOMPRESS, which programs ask for whether
+     * or not the device has the engine */
     struct pool_config config;
     uint64_t base, bytes;
     pool_configure(&config, p);

@@ -126,6 +126,9 @@ static void making()
     r = p;
     r.handleTypes = cudaMemHandleTypePosixFileDescriptor;
     ROW("descriptors", cudaMemPoolCreate(&m, &r), cudaSuccess);
+    r = p;
+    r.usage = cudaMemPoolCreateUsageHwDecompress;
+    ROW("for decompression", cudaMemPoolCreate(&m, &r), cudaSuccess);
 
     ROW("no pool", cudaMemPoolDestroy(nullptr), cudaErrorInvalidValue);
     ROW("default pool", cudaMemPoolDestroy(standard), cudaErrorInvalidValue);
