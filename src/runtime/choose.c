@@ -11,6 +11,7 @@
  *
  * What was asked for and is not there is never replaced by something else. */
 #include "internal.h"
+#include "version.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -199,5 +200,5 @@ void rt_driver_too_old(void *library, int version)
             "weir: the driver %s is for CUDA %d.%d, this program's runtime needs %d.%d or newer: "
             "install a newer driver, or run the program on the CPU with WEIR_DRIVER=cpu\n",
             info.dli_fname != NULL ? info.dli_fname : file, version / 1000, version % 1000 / 10,
-            CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+            rt_version / 1000, rt_version % 1000 / 10);
 }

@@ -1,6 +1,7 @@
 /* driver: the table of driver functions: filling it from the library that choose.c opens,
  * initialising once. */
 #include "internal.h"
+#include "version.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -52,7 +53,7 @@ static void load(void)
     /* After the driver's own handlers, so before them at exit: nothing here runs when it is gone.
      */
     atexit(at_exit);
-    if (CU(cuDriverGetVersion, &version) == CUDA_SUCCESS && version >= CUDART_VERSION)
+    if (CU(cuDriverGetVersion, &version) == CUDA_SUCCESS && version >= rt_version)
         load_result = cudaSuccess;
     else
         rt_driver_too_old(library, version);
@@ -112,6 +113,6 @@ PUBLIC cudaError_t cudaRuntimeGetVersion(int *runtimeVersion)
 {
     if (runtimeVersion == NULL)
         return done(cudaErrorInvalidValue);
-    *runtimeVersion = CUDART_VERSION;
+    *runtimeVersion = rt_version;
     return done(cudaSuccess);
 }

@@ -1,5 +1,6 @@
 /* entry_point: functions of the driver for programs that ask for them by name. */
 #include "internal.h"
+#include "version.h"
 
 static cudaError_t entry_point(const char *symbol, void **function, unsigned version,
                                unsigned long long flags,
@@ -29,14 +30,14 @@ PUBLIC cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **funcPtr,
                                            unsigned long long flags,
                                            enum cudaDriverEntryPointQueryResult *driverStatus)
 {
-    return done(entry_point(symbol, funcPtr, CUDART_VERSION, flags, driverStatus, false));
+    return done(entry_point(symbol, funcPtr, (unsigned)rt_version, flags, driverStatus, false));
 }
 
 PUBLIC cudaError_t cudaGetDriverEntryPoint_ptsz(const char *symbol, void **funcPtr,
                                                 unsigned long long flags,
                                                 enum cudaDriverEntryPointQueryResult *driverStatus)
 {
-    return done(entry_point(symbol, funcPtr, CUDART_VERSION, flags, driverStatus, true));
+    return done(entry_point(symbol, funcPtr, (unsigned)rt_version, flags, driverStatus, true));
 }
 
 PUBLIC cudaError_t cudaGetDriverEntryPointByVersion(

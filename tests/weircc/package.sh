@@ -7,6 +7,7 @@ run cmake --install "$build" --prefix "$scratch/a prefix"
 ok
 prefix="$scratch/a prefix"
 exists "$prefix/bin/weircc" "$prefix/include/cuda_runtime.h" "$prefix/lib/libcudart.so.13" \
+    "$prefix/lib/libcudart.so.12" \
     "$prefix/lib/libcudart_static.a" "$prefix/lib/libcuda.so.1" "$prefix/lib/libcudadevrt.a" \
     "$prefix/lib/pkgconfig/cudart.pc" "$prefix/lib/cmake/Weir/WeirConfig.cmake" \
     "$prefix/lib/libsyncedmem.so" "$prefix/lib/libsyncedmem.a" "$prefix/include/syncedmem.h" \
