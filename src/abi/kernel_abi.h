@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-enum { JIT_ABI_VERSION = 13, JIT_WARP = 32 };
+enum { JIT_ABI_VERSION = 14, JIT_WARP = 32 };
 
 struct jit_block {
     const uint8_t *params; /* kernel parameters at their PTX offsets */
@@ -282,7 +282,33 @@ enum jit_cluster_map {
 
 /* Code whose accesses are recorded: the same arguments, for accesses that are to be remembered.
  * void weir_rt_touch(struct jit_block *block, uint32_t mask, const uint64_t *address,
- *                    uint32_t what, uint32_t shape); */
+ *                    uint32_t what, uint32_t shape, uint32_t slot);
+ *
+ * The call marks the region of the address, if it is in the range of those that have bits. Code
+ * that finds its region marked and its slot in use does not call, but sets a bit for each word of
+ * four bytes itself, and moves the ends of its slot, which is its instruction's: the lowest and
+ * highest byte it has touched. (An access that crosses the end of a region counts as one of the
+ * first, and may not reach past the next one's first words.) The thread that runs blocks has all
+ * this for itself and each grid. Slots of the two tiers differ, as one grid may be run by both;
+ * these are given from `first` on: struct jit_touched *weir_rt_touched(const struct jit_block
+ * *block, uint32_t first); */
+#define JIT_TOUCH_SLOTS   256        /* half of them each tier's */
+#define JIT_TOUCH_NO_SLOT UINT32_MAX /* the access is recorded by the call alone */
+enum {
+    JIT_TOUCH_KINDS = 3,         /* reads, writes, atomic accesses */
+    JIT_TOUCH_REGION_SHIFT = 17, /* bytes of memory */
+    JIT_TOUCH_WORD_SHIFT = 2
+};
+struct jit_touched {
+    uint64_t base;          /* of the range; a multiple of a region */
+    uint64_t last;          /* number of the region after the range, which is never marked */
+    const uint8_t *regions; /* by number: JIT_TOUCH_MARKED */
+    uint8_t *bits[JIT_TOUCH_KINDS];
+    struct jit_touched_slot {
+        uint64_t low, high; /* high is 0: not in use */
+    } *slots;
+};
+enum { JIT_TOUCH_MARKED = 1 };
 
 /* Code whose threads' accesses are compared with each other's: lanes of `mask` are about to access
  * memory, as `how` says; values: what they write, or NULL.

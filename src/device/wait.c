@@ -8,7 +8,8 @@
 #include "device/internal.h"
 
 static const uint64_t LOOK_NS = 20000;        /* before sleeping */
-static const uint64_t LONGEST_NS = 150000000; /* of a moment */
+static const uint64_t LONGEST_NS = 150000000; /* of a moment, */
+static const uint64_t NAP_NS = 200000;        /* and how often it is looked at after a while */
 
 /* Others may be needed for what this thread leaves undone: it may go to sleep, or away, while a
  * block that it has parked could go on. */
@@ -72,13 +73,13 @@ static bool look(struct device_stream *s, uint64_t count, enum device_wait mode)
     return false;
 }
 
-static void sleep_on(struct device_stream *s, uint64_t count)
+static void sleep_on(struct device_stream *s, uint64_t count, uint64_t longest_ns)
 {
     atomic_fetch_add_explicit(&s->host_waiters, 1, memory_order_seq_cst);
     uint32_t seen = atomic_load_explicit(&s->wake, memory_order_seq_cst);
     if (atomic_load_explicit(&s->completed, memory_order_seq_cst) < count &&
         !atomic_load_explicit(&s->queued, memory_order_seq_cst))
-        futex_wait(&s->wake, seen, 0);
+        futex_wait(&s->wake, seen, longest_ns);
     atomic_fetch_sub_explicit(&s->host_waiters, 1, memory_order_seq_cst);
 }
 
@@ -118,7 +119,10 @@ static void wait_moment_here(void *arg)
             atomic_store(&s->held_at, stream_completed(s) + 1);
             break;
         }
-        look(s, h->count, DEVICE_WAIT_YIELD);
+        if (now - begun < NAP_NS)
+            look(s, h->count, DEVICE_WAIT_YIELD);
+        else
+            sleep_on(s, h->count, NAP_NS);
     }
 }
 
@@ -144,7 +148,7 @@ static void wait_here(void *arg)
     struct seeker k = {0};
     while (!reached(s, h->count))
         if (!help(s, h->count, h->worker, h->any ? &k : NULL) && !look(s, h->count, h->mode))
-            sleep_on(s, h->count);
+            sleep_on(s, h->count, 0);
 }
 
 static void wait_working(struct device_stream *s, uint64_t count, bool any, enum device_wait mode)

@@ -238,6 +238,7 @@ static const struct {
     {"check", (void *)weir_rt_check},
     {"check_shared", (void *)weir_rt_check_shared},
     {"touch", (void *)weir_rt_touch},
+    {"touched", (void *)weir_rt_touched},
     {"thread_access", (void *)weir_rt_thread_access},
     {"thread_order", (void *)weir_rt_thread_order},
     {"defined_read", (void *)weir_rt_defined_read},

@@ -1,12 +1,15 @@
 /* touch: bytes that a grid touches, as sets of bits; see touch.h.
  *
- * Each thread that runs blocks of a grid has a set of its own, so that nothing is locked: a hash
- * table of pages, with a bit for each byte and each kind of access. Bits make reading and writing
- * the same bytes again and again cheap, and neighbours one range at the end. */
+ * Each thread that runs blocks of a grid has a set of its own, so that nothing is locked. Bits make
+ * reading and writing the same bytes again and again cheap, and neighbours one range at the end.
+ * There are two sets of them: one for each word of the memory of devices and of the host's that
+ * they share, at a fixed distance, which compiled code writes by itself (abi/kernel_abi.h); and a
+ * hash table of pages with a bit for each byte, for all that it leaves to the helper here. */
 #include "exec/touch.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "exec/internal.h"
 #include "exec/lanes.h"
@@ -14,21 +17,55 @@
 enum {
     PAGE_SHIFT = 12,
     PAGE_WORDS = 1 << (PAGE_SHIFT - 6),
-    SITES = 1024, /* instructions that are distinguished; power of two */
-    RECENT = 256  /* pages found without a search; power of two */
+    SITES = 1024,        /* instructions that are distinguished; power of two */
+    RECENT = 256,        /* pages found without a search; power of two */
+    IDLE_SETS = 16,      /* kept for later grids, */
+    IDLE_PAGES = 4096,   /* with so many pages each, at most, */
+    IDLE_REGIONS = 4096, /* and words for so many regions */
+    TIERS = 2,
+    RANGES_MAX = 64 /* of memory that has words */
 };
 
+#define REGION ((uint64_t)1 << JIT_TOUCH_REGION_SHIFT)
+enum { REGION_WORDS = 1 << (JIT_TOUCH_REGION_SHIFT - JIT_TOUCH_WORD_SHIFT - 6) };
+
+/* What regions are, beside JIT_TOUCH_MARKED: in the list. */
+enum { LISTED = 2 };
+
+/* Addresses that have words: of all devices and of the host, as far as one range of addresses can
+ * hold them.
+ */
+static struct {
+    uint64_t base, regions; /* the range that all are in; 0 regions: none have */
+    uint64_t low[RANGES_MAX], high[RANGES_MAX];
+    uint32_t count;
+} reach;
+static pthread_once_t reach_once = PTHREAD_ONCE_INIT;
+
 struct touch_page {
-    uint64_t number; /* address >> PAGE_SHIFT */
+    uint64_t number;         /* address >> PAGE_SHIFT */
+    struct touch_page *next; /* while it is free */
     uint64_t bits[TOUCH_KINDS][PAGE_WORDS];
 };
 
 struct touch_set {
-    struct touch_set *next; /* of the same run */
+    struct jit_touched told[TIERS];
+    struct jit_touched_slot slots[JIT_TOUCH_SLOTS];
+    uint16_t slot_sites[JIT_TOUCH_SLOTS]; /* of slots in use; SITES: it is unknown */
+    uint8_t *regions;                     /* NULL: there is no memory for it */
+    struct {
+        uint32_t *items;
+        size_t count, cap;
+    } listed;               /* regions that have words, by number */
+    struct touch_set *next; /* of the same run, or idle */
     const struct grid_worker *owner;
     struct touch_page **pages; /* by hash, NULL: free */
     uint32_t count, capacity;  /* a power of two */
+    struct touch_page *free;
+    uint32_t free_count;
     struct touch_page *recent[RECENT];
+    uint16_t used[SITES]; /* of the sites */
+    uint32_t used_count;
     struct touch_site sites[SITES]; /* by hash of pc; pc NULL: free */
 };
 
@@ -56,6 +93,17 @@ static void set_grow(struct touch_set *s)
     free(old);
 }
 
+static struct touch_page *page_new(struct touch_set *s)
+{
+    struct touch_page *p = s->free;
+    if (p == NULL)
+        return xcalloc(1, sizeof *p);
+    s->free = p->next;
+    s->free_count--;
+    memset(p, 0, sizeof *p);
+    return p;
+}
+
 static __attribute__((noinline)) struct touch_page *page_search(struct touch_set *s,
                                                                 uint64_t number)
 {
@@ -66,7 +114,7 @@ static __attribute__((noinline)) struct touch_page *page_search(struct touch_set
         at = (at + 1) & (s->capacity - 1);
     struct touch_page *p = s->pages[at];
     if (p == NULL) {
-        p = xcalloc(1, sizeof *p);
+        p = page_new(s);
         p->number = number;
         s->pages[at] = p;
         s->count++;
@@ -103,7 +151,7 @@ static void clear_bits(uint64_t *words, uint32_t from, uint32_t to)
         words[i / 64] &= ~((uint64_t)1 << i % 64);
 }
 
-static inline void touch_range(struct touch_set *s, enum touch how, uint64_t low, uint64_t high)
+static inline void touch_bytes(struct touch_set *s, enum touch how, uint64_t low, uint64_t high)
 {
     while (low < high) {
         uint64_t number = low >> PAGE_SHIFT, end = (number + 1) << PAGE_SHIFT;
@@ -114,9 +162,163 @@ static inline void touch_range(struct touch_set *s, enum touch how, uint64_t low
     }
 }
 
-static struct touch_set *set_new(struct grid_run *run, struct grid_worker *w)
+/* ---- words ---- */
+
+/* Regions below it have words of so many bytes of each kind. */
+static uint64_t words_bytes(void) { return (reach.regions + 1) * REGION_WORDS * sizeof(uint64_t); }
+
+static void reach_add(uint64_t base, uint64_t bytes)
 {
-    struct touch_set *s = xcalloc(1, sizeof *s);
+    if (bytes == 0 || reach.count == RANGES_MAX)
+        return;
+    reach.low[reach.count] = base;
+    reach.high[reach.count++] = base + bytes;
+}
+
+static void reach_open(void)
+{
+    enum { DEVICES = 32, LARGEST_SHIFT = 43 };
+    uint64_t base, bytes, low = UINT64_MAX, high = 0;
+    if (mem_range(MEM_HOST, &base, &bytes))
+        reach_add(base, bytes);
+    for (int d = 0; d < DEVICES && mem_range(d, &base, &bytes); d++)
+        reach_add(base, bytes);
+    for (uint32_t n = 0; n < reach.count; n++) {
+        low = reach.low[n] < low ? reach.low[n] : low;
+        high = reach.high[n] > high ? reach.high[n] : high;
+    }
+    if (reach.count == 0 || high - low > (uint64_t)1 << LARGEST_SHIFT)
+        return;
+    reach.base = low & ~(REGION - 1);
+    reach.regions = (high - reach.base + REGION - 1) / REGION;
+}
+
+static void words_open(struct touch_set *s)
+{
+    static const uint8_t none; /* of a set without words: its one region is not marked */
+    pthread_once(&reach_once, reach_open);
+    uint64_t each = words_bytes(), all = JIT_TOUCH_KINDS * each + reach.regions + 1;
+    void *p = MAP_FAILED;
+    if (reach.regions > 0)
+        p = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                 0);
+    struct jit_touched *t = &s->told[0];
+    *t = (struct jit_touched){.base = reach.base, .regions = &none};
+    if (p != MAP_FAILED) {
+        for (uint32_t k = 0; k < JIT_TOUCH_KINDS; k++)
+            t->bits[k] = (uint8_t *)p + k * each;
+        s->regions = (uint8_t *)p + JIT_TOUCH_KINDS * each;
+        t->regions = s->regions;
+        t->last = reach.regions;
+    }
+    s->told[1] = *t;
+    for (uint32_t n = 0; n < TIERS; n++)
+        s->told[n].slots = s->slots + n * (JIT_TOUCH_SLOTS / TIERS);
+}
+
+static void words_close(struct touch_set *s)
+{
+    if (s->regions != NULL)
+        munmap(s->told[0].bits[0], JIT_TOUCH_KINDS * words_bytes() + reach.regions + 1);
+}
+
+static void region_list(struct touch_set *s, uint64_t region)
+{
+    if (region >= reach.regions || (s->regions[region] & LISTED) != 0)
+        return;
+    s->regions[region] |= LISTED;
+    vec_push(&s->listed, (uint32_t)region);
+}
+
+/* From now on compiled code writes words for accesses that begin in the region of the address. */
+static void region_mark(struct touch_set *s, uint64_t address)
+{
+    uint64_t region = (address - reach.base) / REGION;
+    if (s->regions == NULL || region >= reach.regions ||
+        (s->regions[region] & JIT_TOUCH_MARKED) != 0)
+        return;
+    for (uint32_t n = 0; n < reach.count; n++)
+        if (address >= reach.low[n] && address < reach.high[n]) {
+            region_list(s, region);
+            region_list(s, region + 1); /* they may end there */
+            s->regions[region] |= JIT_TOUCH_MARKED;
+            return;
+        }
+}
+
+/* Whether the region of the address is marked now. */
+static inline bool region_has(struct touch_set *s, uint64_t address)
+{
+    uint64_t region = (address - reach.base) / REGION;
+    if (s->regions == NULL || region >= reach.regions)
+        return false;
+    if (WEIR_UNLIKELY((s->regions[region] & JIT_TOUCH_MARKED) == 0))
+        region_mark(s, address);
+    return (s->regions[region] & JIT_TOUCH_MARKED) != 0;
+}
+
+static uint64_t *region_words(const struct touch_set *s, uint32_t region, uint32_t kind)
+{
+    return (uint64_t *)(void *)s->told[0].bits[kind] + (uint64_t)region * REGION_WORDS;
+}
+
+static inline void touch_range(struct touch_set *s, enum touch how, uint64_t low, uint64_t high)
+{
+    if (WEIR_UNLIKELY(((low | high) & 3) != 0)) {
+        touch_bytes(s, how, low, high);
+        return;
+    }
+    while (low < high) {
+        uint64_t region = (low - reach.base) / REGION, start = reach.base + region * REGION;
+        uint64_t end = (low & ~(REGION - 1)) + REGION, stop = high < end ? high : end;
+        if (WEIR_LIKELY(region_has(s, low)))
+            set_bits(region_words(s, (uint32_t)region, how),
+                     (uint32_t)(low - start) >> JIT_TOUCH_WORD_SHIFT,
+                     (uint32_t)(stop - start) >> JIT_TOUCH_WORD_SHIFT);
+        else
+            touch_bytes(s, how, low, stop);
+        low = stop;
+    }
+}
+
+static void words_clear(struct touch_set *s)
+{
+    bool many = s->listed.count > IDLE_REGIONS;
+    for (size_t i = 0; i < s->listed.count; i++) {
+        uint32_t region = s->listed.items[i];
+        s->regions[region] = 0;
+        for (uint32_t k = 0; k < JIT_TOUCH_KINDS && !many; k++) {
+            uint64_t *words = region_words(s, region, k), any = 0;
+            for (uint32_t w = 0; w < REGION_WORDS; w++) /* what is all zero stays untouched */
+                any |= words[w];
+            if (any != 0)
+                memset(words, 0, REGION_WORDS * sizeof *words);
+        }
+    }
+    if (many)
+        madvise(s->told[0].bits[0], JIT_TOUCH_KINDS * words_bytes(), MADV_DONTNEED);
+    s->listed.count = 0;
+}
+
+/* ---- sets ---- */
+
+static struct touch_set *idle; /* of no run */
+static uint32_t idle_count;
+static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct touch_set *set_new(struct grid_run *run, const struct grid_worker *w)
+{
+    pthread_mutex_lock(&idle_lock);
+    struct touch_set *s = idle;
+    if (s != NULL) {
+        idle = s->next;
+        idle_count--;
+    }
+    pthread_mutex_unlock(&idle_lock);
+    if (s == NULL) {
+        s = xcalloc(1, sizeof *s);
+        words_open(s);
+    }
     s->owner = w;
     s->next = atomic_load_explicit(&run->touched, memory_order_relaxed);
     while (!atomic_compare_exchange_weak(&run->touched, &s->next, s))
@@ -124,7 +326,61 @@ static struct touch_set *set_new(struct grid_run *run, struct grid_worker *w)
     return s;
 }
 
-static inline struct touch_set *set_of(struct grid_run *run, struct grid_worker *w)
+/* As it was when it was made, but for the memory that it has. */
+static void set_clear(struct touch_set *s)
+{
+    memset(s->slots, 0, sizeof s->slots);
+    memset(s->recent, 0, sizeof s->recent);
+    for (uint32_t n = 0; n < s->used_count; n++)
+        s->sites[s->used[n]].pc = NULL;
+    s->used_count = 0;
+    for (uint32_t i = 0; i < s->capacity && s->count > 0; i++) {
+        struct touch_page *p = s->pages[i];
+        if (p == NULL)
+            continue;
+        s->pages[i] = NULL;
+        s->count--;
+        if (s->free_count >= IDLE_PAGES) {
+            free(p);
+            continue;
+        }
+        p->next = s->free;
+        s->free = p;
+        s->free_count++;
+    }
+    words_clear(s);
+}
+
+static void set_free(struct touch_set *s)
+{
+    for (uint32_t i = 0; i < s->capacity; i++)
+        free(s->pages[i]);
+    for (struct touch_page *next; s->free != NULL; s->free = next) {
+        next = s->free->next;
+        free(s->free);
+    }
+    words_close(s);
+    free(s->listed.items);
+    free(s->pages);
+    free(s);
+}
+
+static void set_give_back(struct touch_set *s)
+{
+    set_clear(s);
+    pthread_mutex_lock(&idle_lock);
+    bool keep = idle_count < IDLE_SETS;
+    if (keep) {
+        s->next = idle;
+        idle = s;
+        idle_count++;
+    }
+    pthread_mutex_unlock(&idle_lock);
+    if (!keep)
+        set_free(s);
+}
+
+static inline struct touch_set *set_of(struct grid_run *run, const struct grid_worker *w)
 {
     struct touch_set *s = atomic_load_explicit(&run->touched, memory_order_acquire);
     while (s != NULL && s->owner != w)
@@ -132,9 +388,10 @@ static inline struct touch_set *set_of(struct grid_run *run, struct grid_worker 
     return WEIR_LIKELY(s != NULL) ? s : set_new(run, w);
 }
 
-/* When the table is full, instructions are distinguished no more. */
-static void touch_site(struct touch_set *s, const struct jit_block *j, const void *pc,
-                       enum touch how, uint64_t low, uint64_t high)
+/* The instruction has touched something between the ends. Returns its number; SITES: the table is
+ * full, and instructions are distinguished no more. */
+static uint32_t touch_site(struct touch_set *s, const struct jit_block *j, const void *pc,
+                           enum touch how, uint64_t low, uint64_t high)
 {
     uint32_t at = (uint32_t)hash_of((uint64_t)pc) & (SITES - 1);
     for (int tries = 0; tries < 16; tries++, at = (at + 1) & (SITES - 1)) {
@@ -143,14 +400,16 @@ static void touch_site(struct touch_set *s, const struct jit_block *j, const voi
             *t = (struct touch_site){.pc = pc, .how = how, .low = low, .high = high};
             memcpy(t->block, j->ctaid, sizeof t->block);
             t->warp = j->warp;
-            return;
+            s->used[s->used_count++] = (uint16_t)at;
+            return at;
         }
         if (t->pc == pc && t->how == how) {
             t->low = t->low < low ? t->low : low;
             t->high = t->high > high ? t->high : high;
-            return;
+            return at;
         }
     }
+    return SITES;
 }
 
 static inline enum touch how_of(uint32_t what)
@@ -175,9 +434,20 @@ static bool is_own(const struct jit_block *j, uint64_t at)
     return false;
 }
 
+/* Compiled code goes on by itself with an instruction that has a slot. */
+static void slot_begin(struct touch_set *s, uint32_t slot, uint32_t site, uint64_t low,
+                       uint64_t high)
+{
+    struct jit_touched_slot *t = &s->slots[slot];
+    if (t->high == 0)
+        *t = (struct jit_touched_slot){low, high};
+    s->slot_sites[slot] = (uint16_t)site;
+}
+
 /* Neighbours, or lanes at one address. */
 static void touch_runs(struct touch_set *s, const struct jit_block *j, uint32_t mask,
-                       const uint64_t *first, uint32_t what, uint32_t shape, const void *pc)
+                       const uint64_t *first, uint32_t what, uint32_t shape, uint32_t slot,
+                       const void *pc)
 {
     uint32_t bytes = what & JIT_CHECK_BYTES, pieces = JIT_SHAPE_COUNT(shape);
     struct lane_run runs[LANE_RUNS];
@@ -200,12 +470,21 @@ static void touch_runs(struct touch_set *s, const struct jit_block *j, uint32_t 
         }
         highest = high - step > highest ? high - step : highest;
     }
-    if (highest != 0)
-        touch_site(s, j, pc, how_of(what), lowest, highest);
+    if (highest == 0)
+        return;
+    uint32_t site = touch_site(s, j, pc, how_of(what), lowest, highest);
+    if (slot != JIT_TOUCH_NO_SLOT)
+        slot_begin(s, slot, site, lowest, highest);
+}
+
+struct jit_touched *weir_rt_touched(const struct jit_block *j, uint32_t first)
+{
+    const struct grid_block *b = j->grid;
+    return &set_of(b->run, b->worker)->told[first != 0];
 }
 
 void weir_rt_touch(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what,
-                   uint32_t shape)
+                   uint32_t shape, uint32_t slot)
 {
     struct grid_block *b = j->grid;
     uint64_t bytes = what & JIT_CHECK_BYTES;
@@ -214,7 +493,7 @@ void weir_rt_touch(struct jit_block *j, uint32_t mask, const uint64_t *address, 
         return;
     struct touch_set *s = set_of(b->run, b->worker);
     if (shape != 0) {
-        touch_runs(s, j, mask, address, what, shape, __builtin_return_address(0));
+        touch_runs(s, j, mask, address, what, shape, slot, __builtin_return_address(0));
         return;
     }
     uint64_t low = 0, high = 0, lowest = UINT64_MAX, highest = 0;
@@ -240,7 +519,7 @@ void weir_rt_touch(struct jit_block *j, uint32_t mask, const uint64_t *address, 
     touch_range(s, how, low, high);
     lowest = low < lowest ? low : lowest;
     highest = high > highest ? high : highest;
-    touch_site(s, j, __builtin_return_address(0), how, lowest, highest);
+    (void)touch_site(s, j, __builtin_return_address(0), how, lowest, highest);
 }
 
 /* ---- memory that the grid has given back ---- */
@@ -270,7 +549,7 @@ void touch_freed(struct grid_run *run, uint64_t low, uint64_t high)
 {
     struct touch_freed *f = freed_of(run);
     pthread_mutex_lock(&f->lock);
-    touch_range(&f->set, TOUCH_WRITE, low, high);
+    touch_bytes(&f->set, TOUCH_WRITE, low, high);
     pthread_mutex_unlock(&f->lock);
 }
 
@@ -292,8 +571,28 @@ void touch_allocated(struct grid_run *run, uint64_t low, uint64_t high)
 
 /* ---- at the end ---- */
 
+static void leave_out_words(struct touch_set *s, const struct touch_page *freed)
+{
+    uint64_t at = (freed->number << PAGE_SHIFT) - reach.base;
+    if (s->regions == NULL || at / REGION >= reach.regions)
+        return;
+    for (uint32_t k = 0; k < JIT_TOUCH_KINDS; k++) {
+        uint64_t *words =
+            (uint64_t *)(void *)s->told[0].bits[k] + (at >> JIT_TOUCH_WORD_SHIFT) / 64;
+        for (uint32_t byte = 0; byte < 1 << PAGE_SHIFT; byte += 4) { /* memory is given in words */
+            uint32_t word = byte >> JIT_TOUCH_WORD_SHIFT;
+            if ((freed->bits[TOUCH_WRITE][byte / 64] >> byte % 64 & 1) != 0 &&
+                (words[word / 64] >> word % 64 & 1) != 0)
+                words[word / 64] &= ~((uint64_t)1 << word % 64);
+        }
+    }
+}
+
 static void leave_out(struct touch_set *s, const struct touch_set *freed)
 {
+    for (uint32_t i = 0; i < freed->capacity; i++)
+        if (freed->pages[i] != NULL)
+            leave_out_words(s, freed->pages[i]);
     for (uint32_t i = 0; i < freed->capacity; i++) {
         const struct touch_page *f = freed->pages[i];
         for (int how = 0; f != NULL && how < TOUCH_KINDS; how++)
@@ -313,12 +612,13 @@ static void freed_forget(struct touch_freed *f)
     free(f);
 }
 
-static void page_ranges(const struct touch_page *p, enum touch how,
-                        void (*range)(void *self, enum touch how, uint64_t low, uint64_t high),
-                        void *self)
+/* Tells of the ranges of bits that are set, each of them `unit` bytes, the first at `base`. */
+static void bit_ranges(const uint64_t *words, uint64_t count, uint64_t base, uint64_t unit,
+                       enum touch how,
+                       void (*range)(void *self, enum touch how, uint64_t low, uint64_t high),
+                       void *self)
 {
-    const uint64_t *words = p->bits[how];
-    uint64_t base = p->number << PAGE_SHIFT, at = 0, end = (uint64_t)1 << PAGE_SHIFT;
+    uint64_t at = 0, end = count * 64;
     while (at < end) {
         uint64_t rest = words[at / 64] >> at % 64;
         if (rest == 0) {
@@ -335,8 +635,14 @@ static void page_ranges(const struct touch_page *p, enum touch how,
             }
             at = (at / 64 + 1) * 64;
         }
-        range(self, how, base + from, base + at);
+        range(self, how, base + from * unit, base + at * unit);
     }
+}
+
+static int by_region(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
 }
 
 static int by_number(const void *a, const void *b)
@@ -358,10 +664,48 @@ static void set_tell(struct touch_set *s,
         qsort(s->pages, count, sizeof(struct touch_page *), by_number);
     for (int how = 0; how < TOUCH_KINDS; how++)
         for (uint32_t i = 0; i < count; i++)
-            page_ranges(s->pages[i], (enum touch)how, range, self);
-    for (uint32_t i = 0; i < count; i++)
-        free(s->pages[i]);
-    free(s->pages);
+            bit_ranges(s->pages[i]->bits[how], PAGE_WORDS, s->pages[i]->number << PAGE_SHIFT, 1,
+                       (enum touch)how, range, self);
+    for (uint32_t i = count; i < s->capacity && count > 0; i++)
+        s->pages[i] = NULL; /* the others stand in order now, and not by hash */
+    if (s->listed.count > 1)
+        qsort(s->listed.items, s->listed.count, sizeof *s->listed.items, by_region);
+    for (int how = 0; how < TOUCH_KINDS; how++)
+        for (size_t i = 0; i < s->listed.count; i++)
+            bit_ranges(region_words(s, s->listed.items[i], (uint32_t)how), REGION_WORDS,
+                       reach.base + s->listed.items[i] * REGION,
+                       (uint64_t)1 << JIT_TOUCH_WORD_SHIFT, (enum touch)how, range, self);
+}
+
+static void slots_tell(struct touch_set *s)
+{
+    for (uint32_t n = 0; n < JIT_TOUCH_SLOTS; n++) {
+        const struct jit_touched_slot *from = &s->slots[n];
+        if (from->high == 0 || s->slot_sites[n] >= SITES)
+            continue;
+        struct touch_site *t = &s->sites[s->slot_sites[n]];
+        t->low = t->low < from->low ? t->low : from->low;
+        t->high = t->high > from->high ? t->high : from->high;
+    }
+}
+
+/* What both have words for is told by one, so that blocks of both that alternate are one range. */
+static void words_move(struct touch_set *to, struct touch_set *from)
+{
+    if (to->regions == NULL)
+        return;
+    for (size_t i = 0; i < from->listed.count; i++) {
+        uint32_t region = from->listed.items[i];
+        region_list(to, region);
+        for (uint32_t k = 0; k < JIT_TOUCH_KINDS; k++) {
+            uint64_t *x = region_words(to, region, k), *y = region_words(from, region, k);
+            for (uint32_t w = 0; w < REGION_WORDS; w++)
+                if (y[w] != 0) {
+                    x[w] |= y[w];
+                    y[w] = 0;
+                }
+        }
+    }
 }
 
 void grid_touched(struct grid_run *run,
@@ -372,13 +716,15 @@ void grid_touched(struct grid_run *run,
     struct touch_freed *freed = atomic_exchange(&run->freed, NULL);
     for (struct touch_set *next; s != NULL; s = next) {
         next = s->next;
-        for (int i = 0; i < SITES; i++)
-            if (s->sites[i].pc != NULL)
-                site(self, &s->sites[i]);
+        slots_tell(s);
+        for (uint32_t n = 0; n < s->used_count; n++)
+            site(self, &s->sites[s->used[n]]);
+        if (next != NULL)
+            words_move(next, s);
         if (freed != NULL)
             leave_out(s, &freed->set);
         set_tell(s, range, self);
-        free(s);
+        set_give_back(s);
     }
     freed_forget(freed);
 }

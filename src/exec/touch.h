@@ -18,7 +18,8 @@ struct touch_site {
 
 /* The lanes of `mask` are about to touch bytes at the addresses; what: see JIT_CHECK_WRITES. */
 void weir_rt_touch(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what,
-                   uint32_t shape);
+                   uint32_t shape, uint32_t slot);
+struct jit_touched *weir_rt_touched(const struct jit_block *j, uint32_t first);
 
 /* A grid whose accesses are told gives bytes of its heap back, ... and gets them. */
 void touch_freed(struct grid_run *run, uint64_t low, uint64_t high);

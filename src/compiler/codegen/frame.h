@@ -60,6 +60,8 @@ void osr_init(struct codegen *cg);
 bool osr_possible(const struct codegen *cg);
 /* With a dispatcher: warps have run, it is entered next, and the block may leave before. */
 void osr_dispatch(struct codegen *cg);
+/* i1, decided with the tier, too: is this baseline code? */
+LLVMValueRef osr_is_baseline(struct codegen *cg);
 /* In lockstep: all warps have passed the barrier of resume point r, and the block may leave. */
 void osr_barrier(struct codegen *cg, int32_t r);
 /* In lockstep: at `at` a block begins, or continues that has begun in other code. */

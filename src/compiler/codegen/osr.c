@@ -99,6 +99,8 @@ static LLVMValueRef undecided(struct codegen *cg, const char *name)
     return call_helper(cg, name, cg->i1, NULL, 0);
 }
 
+LLVMValueRef osr_is_baseline(struct codegen *cg) { return undecided(cg, OSR_LEAVES); }
+
 /* Branches to the block that is returned if this is baseline code and has been replaced, else goes
  * on. */
 static LLVMBasicBlockRef leave_if_replaced(struct codegen *cg)

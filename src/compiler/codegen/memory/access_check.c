@@ -11,6 +11,9 @@
  * Where there are several devices and the CPU has no protection keys, code distinguishes devices:
  * two comparisons of each address, of one for neighbouring lanes, and the question only if it may
  * be another device's. */
+#include <stddef.h>
+
+#include "compiler/codegen/frame.h"
 #include "compiler/codegen/instructions.h"
 #include "compiler/codegen/memory/access.h"
 #include "compiler/codegen/memory/access_told.h"
@@ -24,7 +27,10 @@ enum {
 };
 
 struct access_check {
-    LLVMValueRef others;    /* what weir_rt_others gives */
+    LLVMValueRef others;    /* what weir_rt_others gives, */
+    LLVMValueRef touched;   /* and weir_rt_touched; NULL: accesses have no slots */
+    LLVMValueRef tier_slot; /* i32: the first slot of the tier */
+    uint32_t slots;         /* that accesses have got */
     uint32_t inline_checks; /* so far, of all lanes' addresses */
     bool async;             /* accesses are an asynchronous copy's */
 };
@@ -45,6 +51,13 @@ void check_begin(struct codegen *cg)
     *cg->check = (struct access_check){0};
     if ((cg->k->opt->checked & JIT_CHECKS_DEVICES) != 0)
         cg->check->others = call_helper(cg, "weir_rt_others", cg->ptr, &cg->block.ptr, 1);
+    /* What is on a stack of its own may go on with another thread, whose slots are others. */
+    if ((cg->k->opt->checked & JIT_CHECKS_TOUCHED) != 0 && !cg->k->is_function && !cg->k->fibers) {
+        cg->check->tier_slot = LLVMBuildSelect(cg->alu.b, osr_is_baseline(cg),
+                                               c32(cg, JIT_TOUCH_SLOTS / 2), c32(cg, 0), "");
+        LLVMValueRef args[2] = {cg->block.ptr, cg->check->tier_slot};
+        cg->check->touched = call_helper(cg, "weir_rt_touched", cg->ptr, args, 2);
+    }
 }
 
 /* For an address, or a vector of them: is it in the range that begins with number `which`? */
@@ -101,6 +114,16 @@ static void call_check(struct codegen *cg, const char *helper, LLVMValueRef mask
     call_helper(cg, helper, LLVMVoidTypeInContext(cg->alu.ctx), args, 5);
 }
 
+static void call_touch(struct codegen *cg, LLVMValueRef mask, uint32_t what, LLVMValueRef shape,
+                       uint32_t slot)
+{
+    LLVMValueRef number = c32(cg, slot);
+    if (slot != JIT_TOUCH_NO_SLOT)
+        number = LLVMBuildAdd(cg->alu.b, number, cg->check->tier_slot, "");
+    LLVMValueRef args[6] = {cg->block.ptr, mask, helper_rows(cg, 0), c32(cg, what), shape, number};
+    call_helper(cg, "weir_rt_touch", LLVMVoidTypeInContext(cg->alu.ctx), args, 6);
+}
+
 static bool asks(const struct codegen *cg, uint32_t checks)
 {
     return (cg->k->opt->checked & checks) != 0;
@@ -110,7 +133,7 @@ static void ask_helper(struct codegen *cg, LLVMValueRef mask, LLVMValueRef at, u
 {
     helper_row_store(cg, 0, at);
     if (asks(cg, JIT_CHECKS_TOUCHED))
-        call_check(cg, "weir_rt_touch", mask, what, c32(cg, 0));
+        call_touch(cg, mask, what, c32(cg, 0), JIT_TOUCH_NO_SLOT);
     if (asks(cg, JIT_CHECKS_MEMORY | JIT_CHECKS_DEVICES))
         call_check(cg, "weir_rt_check", mask, what & ~JIT_CHECK_ATOMIC, c32(cg, 0));
 }
@@ -230,6 +253,168 @@ void check_acquired(struct codegen *cg, const struct ptx_instr *i, LLVMValueRef 
                     c32(cg, how | compared_how(cg, i, space, exchanged > 0)), address);
 }
 
+/* ---- what a grid touches ---- */
+
+/* JIT_TOUCH_NO_SLOT: none is left. */
+static uint32_t take_slot(struct codegen *cg)
+{
+    struct access_check *c = cg->check;
+    if (c->touched == NULL || c->slots >= JIT_TOUCH_SLOTS / 2)
+        return JIT_TOUCH_NO_SLOT;
+    return c->slots++;
+}
+
+/* A range that a segment touches. */
+struct noted {
+    LLVMValueRef first; /* i64 */
+    LLVMValueRef lanes; /* i32: those of the segment that are active, from bit 0 on */
+    LLVMValueRef at;    /* i64: offset in the range that has bits */
+};
+
+static LLVMValueRef touched_field(struct codegen *cg, uint64_t at, LLVMTypeRef type)
+{
+    LLVMValueRef v =
+        LLVMBuildLoad2(cg->alu.b, type, byte_offset(cg, cg->check->touched, c64(cg, at)), "");
+    LLVMSetMetadata(v, cg->md.invariant, cg->md.empty);
+    return v;
+}
+
+static uint32_t words_of(const struct told *t, uint32_t shape)
+{
+    uint32_t bytes = (shape & JIT_SHAPE_NEXT) != 0 ? t->bytes << (shape & JIT_SHAPE_SEG) : t->bytes;
+    return bytes % 4 == 0 ? bytes / 4 : 0;
+}
+
+/* Whether accesses of that shape are recorded by the code itself: a few, of some whole words. */
+static bool notes_itself(const struct told *t, uint32_t shape)
+{
+    enum { PIECES = 8, WORDS = 32 };
+    uint32_t words = words_of(t, shape);
+    return shape != 0 && words > 0 && words <= WORDS && t->count <= PIECES && t->step % 4 == 0;
+}
+
+/* i1: the code may record it. */
+static LLVMValueRef can_note(struct codegen *cg, const struct told *t, uint32_t shape,
+                             struct noted *n)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    uint32_t lanes = 1u << (shape & JIT_SHAPE_SEG);
+    uint32_t all = lanes >= JIT_WARP ? UINT32_MAX : (1u << lanes) - 1;
+    LLVMValueRef base = touched_field(cg, offsetof(struct jit_touched, base), cg->i64);
+    LLVMValueRef last = touched_field(cg, offsetof(struct jit_touched, last), cg->i64);
+    LLVMValueRef regions = touched_field(cg, offsetof(struct jit_touched, regions), cg->ptr);
+    n->at = LLVMBuildSub(b, n->first, base, "");
+    LLVMValueRef region = LLVMBuildLShr(b, n->at, c64(cg, JIT_TOUCH_REGION_SHIFT), "");
+    LLVMValueRef in = LLVMBuildICmp(b, LLVMIntULT, region, last, "");
+    region = LLVMBuildSelect(b, in, region, last, "");
+    LLVMTypeRef byte = LLVMInt8TypeInContext(cg->alu.ctx);
+    LLVMValueRef mark = LLVMBuildLoad2(b, byte, byte_offset(cg, regions, region), "");
+    mark = LLVMBuildAnd(b, mark, LLVMConstInt(byte, JIT_TOUCH_MARKED, false), "");
+    LLVMValueRef can = LLVMBuildICmp(b, LLVMIntNE, mark, LLVMConstInt(byte, 0, false), "");
+    if ((shape & JIT_SHAPE_NEXT) != 0 && t->bytes != 4) /* lanes are not words */
+        can = LLVMBuildAnd(b, can, LLVMBuildICmp(b, LLVMIntEQ, n->lanes, c32(cg, all), ""), "");
+    if (t->count > 1) { /* the last piece begins in the same region */
+        LLVMValueRef end = LLVMBuildAdd(b, n->at, c64(cg, (uint64_t)(t->count - 1) * t->step), "");
+        end = LLVMBuildLShr(b, end, c64(cg, JIT_TOUCH_REGION_SHIFT), "");
+        can = LLVMBuildAnd(b, can, LLVMBuildICmp(b, LLVMIntEQ, end, region, ""), "");
+    }
+    if (t->bytes < 4)
+        can = LLVMBuildAnd(
+            b, can,
+            LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, n->at, c64(cg, 3), ""), c64(cg, 0), ""),
+            "");
+    return can;
+}
+
+/* Sets the bits of a piece. */
+static void set_bits(struct codegen *cg, const struct told *t, uint32_t shape,
+                     const struct noted *n, uint32_t piece, uint32_t how)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    uint32_t kind = (how & JIT_CHECK_ATOMIC) != 0 ? 2 : (how & JIT_CHECK_WRITES) != 0 ? 1 : 0;
+    uint64_t words = ((uint64_t)1 << words_of(t, shape)) - 1;
+    LLVMValueRef at = LLVMBuildAdd(b, n->at, c64(cg, (uint64_t)piece * t->step), "");
+    LLVMValueRef bits =
+        touched_field(cg, offsetof(struct jit_touched, bits) + kind * sizeof(uint8_t *), cg->ptr);
+    LLVMValueRef place = LLVMBuildAnd(b, LLVMBuildLShr(b, at, c64(cg, 5), ""), c64(cg, ~3ull), "");
+    LLVMValueRef shift =
+        LLVMBuildAnd(b, LLVMBuildLShr(b, at, c64(cg, JIT_TOUCH_WORD_SHIFT), ""), c64(cg, 31), "");
+    LLVMValueRef set = c64(cg, words);
+    if ((shape & JIT_SHAPE_NEXT) != 0 && t->bytes == 4)
+        set = LLVMBuildZExt(b, n->lanes, cg->i64, "");
+    else if ((shape & JIT_SHAPE_NEXT) == 0)
+        set = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntNE, n->lanes, c32(cg, 0), ""), set,
+                              c64(cg, 0), "");
+    place = byte_offset(cg, bits, place);
+    LLVMValueRef v = LLVMBuildLoad2(b, cg->i64, place, "");
+    LLVMSetAlignment(v, 4);
+    v = LLVMBuildStore(b, LLVMBuildOr(b, v, LLVMBuildShl(b, set, shift, ""), ""), place);
+    LLVMSetAlignment(v, 4);
+}
+
+/* Moves the ends of the slot. */
+static void widen_slot(struct codegen *cg, const struct told *t, uint32_t shape,
+                       const struct noted *n, LLVMValueRef slots, uint32_t slot)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    uint64_t extent = (uint64_t)words_of(t, shape) * 4 + (uint64_t)(t->count - 1) * t->step;
+    LLVMValueRef active = LLVMBuildICmp(b, LLVMIntNE, n->lanes, c32(cg, 0), "");
+    LLVMValueRef end[2] = {n->first, LLVMBuildAdd(b, n->first, c64(cg, extent), "")};
+    for (uint32_t k = 0; k < 2; k++) {
+        LLVMValueRef place = byte_offset(
+            cg, slots, c64(cg, slot * sizeof(struct jit_touched_slot) + k * sizeof(uint64_t)));
+        LLVMValueRef old = LLVMBuildLoad2(b, cg->i64, place, "");
+        LLVMValueRef moves = LLVMBuildICmp(b, k == 0 ? LLVMIntULT : LLVMIntUGT, end[k], old, "");
+        moves = LLVMBuildAnd(b, moves, active, "");
+        LLVMBuildStore(b, LLVMBuildSelect(b, moves, end[k], old, ""), place);
+    }
+}
+
+static LLVMValueRef slot_used(struct codegen *cg, LLVMValueRef slots, uint32_t slot)
+{
+    uint64_t at = slot * sizeof(struct jit_touched_slot) + offsetof(struct jit_touched_slot, high);
+    LLVMValueRef high = LLVMBuildLoad2(cg->alu.b, cg->i64, byte_offset(cg, slots, c64(cg, at)), "");
+    return LLVMBuildICmp(cg->alu.b, LLVMIntNE, high, c64(cg, 0), "");
+}
+
+/* Calls only where it must. */
+static void note_touched(struct codegen *cg, const struct told *t, uint32_t how)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    struct noted noted[MAX_SEGS];
+    uint32_t shape = told_shape(cg, t), seg = shape & JIT_SHAPE_SEG;
+    uint32_t slot = notes_itself(t, shape) ? take_slot(cg) : JIT_TOUCH_NO_SLOT;
+    if (slot == JIT_TOUCH_NO_SLOT) {
+        call_touch(cg, mask_bits(cg), t->bytes | how, told_addresses(cg, t), slot);
+        return;
+    }
+    LLVMValueRef slots = touched_field(cg, offsetof(struct jit_touched, slots), cg->ptr);
+    LLVMValueRef can = slot_used(cg, slots, slot);
+    for (int n = 0; n < nsegs(seg); n++) {
+        noted[n].first = LLVMBuildFreeze(b, mem_base(cg, &t->at, seg, n), "");
+        noted[n].lanes = mask_bits(cg);
+        if (seg < SEG_WARP)
+            noted[n].lanes =
+                LLVMBuildAnd(b, LLVMBuildLShr(b, noted[n].lanes, c32(cg, (uint64_t)n << seg), ""),
+                             c32(cg, (1u << (1u << seg)) - 1), "");
+        can = LLVMBuildAnd(b, can, can_note(cg, t, shape, &noted[n]), "");
+    }
+    LLVMBasicBlockRef ask = new_bb(cg, "touch"), note = new_bb(cg, "note"),
+                      on = new_bb(cg, "noted");
+    branch_likely(cg, can, note, ask);
+    LLVMPositionBuilderAtEnd(b, ask);
+    call_touch(cg, mask_bits(cg), t->bytes | how, told_addresses(cg, t), slot);
+    LLVMBuildBr(b, on);
+    LLVMPositionBuilderAtEnd(b, note);
+    for (int n = 0; n < nsegs(seg); n++) {
+        for (uint32_t piece = 0; piece < t->count; piece++)
+            set_bits(cg, t, shape, &noted[n], piece, how);
+        widen_slot(cg, t, shape, &noted[n], slots, slot);
+    }
+    LLVMBuildBr(b, on);
+    LLVMPositionBuilderAtEnd(b, on);
+}
+
 /* ---- all checks ---- */
 
 /* Each access by itself: a fault is one instruction's. */
@@ -307,7 +492,7 @@ void check_access(struct codegen *cg, const struct ptx_instr *i, const struct pt
         if (compared)
             compare_access(cg, &t, compared_how(cg, i, space, writes), stored);
         if (touched)
-            call_check(cg, "weir_rt_touch", mask_bits(cg), t.bytes | how, told_addresses(cg, &t));
+            note_touched(cg, &t, how);
     }
     check_global(cg, at, space, bytes, how);
 }

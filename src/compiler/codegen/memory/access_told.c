@@ -40,10 +40,18 @@ static uint32_t shape_of(struct codegen *cg, const struct ptx_operand *at, unsig
     return s.stride == (int64_t)bytes ? s.seg | JIT_SHAPE_NEXT : 0;
 }
 
+uint32_t told_shape(struct codegen *cg, const struct told *t)
+{
+    uint32_t shape = shape_of(cg, &t->at, t->bytes);
+    return shape == 0
+               ? 0
+               : shape | (t->count - 1) << JIT_SHAPE_COUNT_SHIFT | t->step << JIT_SHAPE_STEP_SHIFT;
+}
+
 LLVMValueRef told_addresses(struct codegen *cg, const struct told *t)
 {
     LLVMBuilderRef b = cg->alu.b;
-    uint32_t shape = shape_of(cg, &t->at, t->bytes), seg = shape & JIT_SHAPE_SEG;
+    uint32_t shape = told_shape(cg, t), seg = shape & JIT_SHAPE_SEG;
     if (shape == 0) {
         helper_row_store(cg, 0, LLVMBuildFreeze(b, address_vector(cg, &t->at, t->space), ""));
         return c32(cg, 0);
@@ -55,8 +63,7 @@ LLVMValueRef told_addresses(struct codegen *cg, const struct told *t)
         LLVMBuildStore(b, LLVMBuildFreeze(b, first, ""),
                        byte_offset(cg, helper_rows(cg, 0), c64(cg, (uint64_t)n * 8)));
     }
-    return c32(cg,
-               shape | (t->count - 1) << JIT_SHAPE_COUNT_SHIFT | t->step << JIT_SHAPE_STEP_SHIFT);
+    return c32(cg, shape);
 }
 
 /* ---- loads that are told of together ---- */

@@ -24,5 +24,7 @@ bool told_loads(struct codegen *cg, const struct ptx_instr *i, struct told *t, e
 /* Puts the addresses in the first row of a helper's arguments: of all lanes, or of the first of
  * each segment, as the shape that it returns says (JIT_SHAPE_ bits; abi/kernel_abi.h). */
 LLVMValueRef told_addresses(struct codegen *cg, const struct told *t);
+/* The shape alone. */
+uint32_t told_shape(struct codegen *cg, const struct told *t);
 
 #endif
