@@ -268,7 +268,44 @@ void cells_forget(struct cells *c, uint32_t low, uint32_t high);
 /* Gives the words of which enough reads are known now. */
 uint32_t cells_access(struct cells *c, const struct looking *l, const struct pattern *p, bool look);
 
+/* More words of the line are quiet; fewer are. */
+static inline void quiet_add(struct line *line, const struct looking *l, uint32_t words)
+{
+    uint64_t q = atomic_load_explicit(&line->quiet, memory_order_relaxed);
+    if (q >> 32 != l->epoch)
+        q = (uint64_t)l->epoch << 32;
+    atomic_store_explicit(&line->quiet, q | words, memory_order_relaxed);
+}
+
+static inline void quiet_end(struct line *line, uint32_t low, uint32_t high)
+{
+    uint64_t q = atomic_load_explicit(&line->quiet, memory_order_relaxed);
+    if ((uint32_t)q != 0)
+        atomic_store_explicit(&line->quiet, q & ~(uint64_t)words_at(low, high),
+                              memory_order_relaxed);
+}
+
 void line_clear(struct line *l);
+/* Another block's, or another run's, accesses begin: the memory of patterns is kept. */
+void line_renew(struct line *l, uint32_t generation);
+/* The same instruction of the same lanes at the same time. */
+bool pattern_same(const struct pattern *q, const struct pattern *p);
+/* Whether all lanes of `mask` write the same number. */
+static inline bool one_value(const uint64_t *values, uint32_t mask)
+{
+    uint64_t first = values[__builtin_ctz(mask)], differ = 0;
+    if (values[31 - __builtin_clz(mask)] != first)
+        return false;
+    if (mask == 0xffffffffu) {
+        for (uint32_t lane = 0; lane < JIT_WARP; lane++)
+            differ |= values[lane] ^ first;
+        return differ == 0;
+    }
+    for (uint32_t lane = 0; lane < JIT_WARP; lane++)
+        differ |= (mask >> lane & 1) != 0 ? values[lane] ^ first : 0;
+    return differ == 0;
+}
+
 void line_access(struct line *line, const struct looking *l, const struct pattern *p);
 
 /* Lines of global memory. They outlive the run, so that the next one finds them. */
@@ -292,6 +329,43 @@ void pages_give_back(struct pages *t, uint32_t generation);
 struct page *page_find(struct hazard_run *run, uint64_t number);
 /* Finds or makes it, and puts it among the block's recent ones. */
 struct page *page_search(struct hazard_block *b, uint64_t number);
+
+static inline struct line *global_line(struct hazard_block *b, uint64_t number)
+{
+    uint64_t page = number / PAGE_LINES;
+    struct page *p = b->recent[page % RECENT];
+    if (WEIR_UNLIKELY(p == NULL || p->number != page))
+        p = page_search(b, page);
+    return &p->lines[number % PAGE_LINES];
+}
+
+static inline void line_lock(struct line *l)
+{
+    while (atomic_exchange_explicit(&l->lock, 1, memory_order_acquire) != 0)
+        while (atomic_load_explicit(&l->lock, memory_order_relaxed) != 0)
+            ;
+}
+
+static inline void line_unlock(struct line *l)
+{
+    atomic_store_explicit(&l->lock, 0, memory_order_release);
+}
+
+/* ---- quick.c ---- */
+
+/* What most accesses are: all lanes in one line, one after the other or reading the same, where
+ * nothing that counts was before, or only what is like it. False: it is looked at as others are. */
+static inline bool quick_fits(uint32_t mask, bool next, uint32_t how)
+{
+    uint32_t bytes = how & JIT_ACCESS_BYTES;
+    if ((how & (JIT_ACCESS_STRONG | JIT_ACCESS_ASYNC | JIT_ACCESS_MATRIX)) != 0)
+        return false;
+    return next ? mask == 0xffffffffu && bytes <= LINE / JIT_WARP
+                : (how & JIT_ACCESS_WRITE) == 0 && mask != 0;
+}
+/* Of bytes [low, high). `s`: its stamp without the lane. */
+bool quick_access(struct looking *l, const struct stamp *s, uint32_t mask, bool next, uint64_t low,
+                  uint64_t high);
 
 /* An epoch that no run has had. */
 uint32_t run_next_epoch(void);

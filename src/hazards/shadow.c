@@ -25,7 +25,7 @@ void line_clear(struct line *l)
 }
 
 /* Another block's, or another run's, accesses begin: the memory of patterns is kept. */
-static void line_renew(struct line *l, uint32_t generation)
+void line_renew(struct line *l, uint32_t generation)
 {
     if (l->cells != NULL)
         line_clear(l);
@@ -33,23 +33,6 @@ static void line_renew(struct line *l, uint32_t generation)
     l->others = false;
     l->generation = generation;
     atomic_store_explicit(&l->quiet, 0, memory_order_relaxed);
-}
-
-/* More words of the line are quiet; fewer are. */
-static void quiet_add(struct line *line, const struct looking *l, uint32_t words)
-{
-    uint64_t q = atomic_load_explicit(&line->quiet, memory_order_relaxed);
-    if (q >> 32 != l->epoch)
-        q = (uint64_t)l->epoch << 32;
-    atomic_store_explicit(&line->quiet, q | words, memory_order_relaxed);
-}
-
-static void quiet_end(struct line *line, uint32_t low, uint32_t high)
-{
-    uint64_t q = atomic_load_explicit(&line->quiet, memory_order_relaxed);
-    if ((uint32_t)q != 0)
-        atomic_store_explicit(&line->quiet, q & ~(uint64_t)words_at(low, high),
-                              memory_order_relaxed);
 }
 
 static bool is_atomic_write(const struct stamp *s)
@@ -261,7 +244,7 @@ static void purge(struct line *line, const struct looking *l)
 }
 
 /* The same instruction of the same lanes at the same time. */
-static bool same_access(const struct pattern *q, const struct pattern *p)
+bool pattern_same(const struct pattern *q, const struct pattern *p)
 {
     return q->s.site == p->s.site && q->s.clock == p->s.clock && q->s.warp == p->s.warp &&
            q->s.block == p->s.block && q->mask == p->mask && q->shift == p->shift &&
@@ -275,7 +258,7 @@ static bool lengthen(struct line *line, const struct pattern *p)
 {
     for (uint32_t i = 0; i < line->count; i++) {
         struct pattern *q = &line->patterns[i];
-        if (!same_access(q, p) || (q->high != p->low && q->low != p->high))
+        if (!pattern_same(q, p) || (q->high != p->low && q->low != p->high))
             continue;
         q->low = q->low < p->low ? q->low : p->low;
         q->high = q->high > p->high ? q->high : p->high;
@@ -339,7 +322,7 @@ static bool pattern_access(struct line *line, const struct looking *l, const str
 {
     for (uint32_t i = 0; i < line->count; i++) {
         const struct pattern *q = &line->patterns[i];
-        if (q->low > p->low || q->high < p->high || !same_access(q, p))
+        if (q->low > p->low || q->high < p->high || !pattern_same(q, p))
             continue;
         if (is_atomic_write(&p->s)) { /* again, and after the others */
             remove_at(line, i);
@@ -460,27 +443,6 @@ static struct line *shared_line(struct hazard_block *of, uint64_t number)
     return l;
 }
 
-static inline struct line *global_line(struct hazard_block *b, uint64_t number)
-{
-    uint64_t page = number / PAGE_LINES;
-    struct page *p = b->recent[page % RECENT];
-    if (WEIR_UNLIKELY(p == NULL || p->number != page))
-        p = page_search(b, page);
-    return &p->lines[number % PAGE_LINES];
-}
-
-static void line_lock(struct line *l)
-{
-    while (atomic_exchange_explicit(&l->lock, 1, memory_order_acquire) != 0)
-        while (atomic_load_explicit(&l->lock, memory_order_relaxed) != 0)
-            ;
-}
-
-static void line_unlock(struct line *l)
-{
-    atomic_store_explicit(&l->lock, 0, memory_order_release);
-}
-
 static void page_forget(struct page *p, struct hazard_block *b, uint64_t low, uint64_t high)
 {
     for (uint64_t at = low & ~(uint64_t)(LINE - 1); at < high; at += LINE) {
@@ -543,22 +505,6 @@ static void access_lines(struct looking *l, const struct run_of_lanes *r)
         if (l->of == NULL)
             line_unlock(line);
     }
-}
-
-/* Whether all lanes of `mask` write the same number. */
-static bool one_value(const uint64_t *values, uint32_t mask)
-{
-    uint64_t first = values[__builtin_ctz(mask)], differ = 0;
-    if (values[31 - __builtin_clz(mask)] != first)
-        return false;
-    if (mask == 0xffffffffu) {
-        for (uint32_t lane = 0; lane < JIT_WARP; lane++)
-            differ |= values[lane] ^ first;
-        return differ == 0;
-    }
-    for (uint32_t lane = 0; lane < JIT_WARP; lane++)
-        differ |= (mask >> lane & 1) != 0 ? values[lane] ^ first : 0;
-    return differ == 0;
 }
 
 static void access_run(struct looking *l, struct run_of_lanes *r, const struct stamp *s)
@@ -752,7 +698,10 @@ void hazard_access_run(struct hazard_block *b, struct hazard_block *of, uint32_t
     struct stamp s;
     bool same = !next && (mask & (mask - 1)) != 0;
     look_begin(&l, &s, b, of, warp, how, values, pc);
+    bool quick = quick_fits(mask, next, how);
     for (; count > 0; count--, r.low += step, r.high += step, r.origin += step) {
+        if (quick && quick_access(&l, &s, mask, next, r.low, r.high))
+            continue;
         r.p = (struct pattern){
             .mask = mask, .shift = (uint8_t)(next ? (uint32_t)__builtin_ctz(bytes) : SHIFT_ONE)};
         if (same)
