@@ -116,6 +116,7 @@ demo: all
 # Draws BUILD/performance.svg, too.
 bench: all
 	@sh bench/run.sh $(BUILD)
+	@python3 bench/checks.py $(BUILD) --rounds 1 --checks races=streams,races
 
 bench-api: all
 	@sh bench/run.sh $(BUILD) --api

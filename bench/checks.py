@@ -4,20 +4,22 @@
     bench/checks.py BUILD [--rounds N] [--checks LIST] [--limit SECONDS] [--samples DIR] [--only NAME]...
 
 Programs are kernels of `make bench`, each by itself, and with --samples every executable file of a directory,
-such as NVIDIA's samples. Each is run once to fill the cache of compiled kernels, with the check and without,
-and that costs what the column "compiling" says; then in turn, N times. The least time of each counts: of
-kernels that of a launch after the first, of other programs that of the CPU (user and system; other
-programs may be running) for the whole process. Memory is the most that was resident. What takes longer than
-the limit is shown as such and left out of the means.
+such as NVIDIA's samples. Each is run once to fill the cache of compiled kernels, with each check and without;
+then all in turn, N times. The least time of each counts: of kernels that of a launch after the first, of other
+programs that of the CPU (user and system; other programs may be running) for the whole process. Memory is the
+most that was resident. What takes longer than the limit is shown as such and left out of the means.
 """
 import argparse
 import math
 import os
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
+WAITS = 10  # times the limit: of other programs that are running
 CHECKS = ["races=streams", "races", "memory", "init", "sync", "all"]
 KERNELS = [
     "vector_add", "matmul_naive", "matmul_32", "reduce_tree", "reduce_shuffle", "black_scholes", "nbody",
@@ -29,12 +31,16 @@ class Failed(Exception):
     pass
 
 
+def limit_cpu(seconds):
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), resource.RLIM_INFINITY))
+
+
 def run(command, environment, limit):
     """Seconds of the CPU, bytes of memory, and what was printed."""
     printed = tempfile.TemporaryFile()
     child = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=printed,
-                             stderr=subprocess.DEVNULL)
-    end = time.monotonic() + limit
+                             stderr=subprocess.DEVNULL, preexec_fn=lambda: limit_cpu(limit))
+    end = time.monotonic() + WAITS * limit
     while True:
         pid, status, used = os.wait4(child.pid, os.WNOHANG)
         if pid != 0:
@@ -42,35 +48,47 @@ def run(command, environment, limit):
         if time.monotonic() > end:
             child.kill()
             os.wait4(child.pid, 0)
-            raise Failed("> %.0f s" % limit)
+            raise Failed("waits")
         time.sleep(0.01)
     child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode == -signal.SIGXCPU:
+        raise Failed("> %.0f s" % limit)
     if child.returncode != 0:
         raise Failed("status %d" % child.returncode)
     printed.seek(0)
     return used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, printed.read()
 
 
-class Row:
-    """A program with one check, and without."""
+class Program:
+    """A program by itself and with each check."""
 
-    def __init__(self, weir, program, check, environment, limit):
-        self.tells = "--alone" in program  # its own time
-        self.plain = [weir, "run"] + program
-        self.checked = [weir, "run", "--check=" + check] + program
+    def __init__(self, weir, command, checks, environment, limit):
+        self.tells = "--alone" in command  # its own time
+        self.commands = {None: [weir, "run"] + command}
+        self.commands.update({c: [weir, "run", "--check=" + c] + command for c in checks})
         self.environment, self.limit = environment, limit
-        self.time, self.memory, self.compiling = [math.inf] * 2, [math.inf] * 2, 0.0
+        self.time, self.memory = {c: math.inf for c in self.commands}, {c: math.inf for c in self.commands}
+        self.failed = {}
+
+    def once(self, check, first=False):
+        if check in self.failed:
+            return
+        try:
+            seconds, memory, printed = run(self.commands[check], self.environment, self.limit)
+        except Failed as why:
+            self.failed[check] = str(why)
+            return
+        if first:
+            return
+        self.time[check] = min(self.time[check], float(printed) if self.tells else seconds)
+        self.memory[check] = min(self.memory[check], memory)
 
     def measure(self, rounds):
-        first = run(self.plain, self.environment, self.limit)[0], run(self.checked, self.environment, self.limit)[0]
-        least = math.inf
-        for _ in range(rounds):
-            for n, command in enumerate((self.plain, self.checked)):
-                seconds, memory, printed = run(command, self.environment, self.limit)
-                least = min(least, seconds) if n == 1 else least
-                self.time[n] = min(self.time[n], float(printed) if self.tells else seconds)
-                self.memory[n] = min(self.memory[n], memory)
-        self.compiling = max(first[1] - least, 0.0)
+        for n in range(rounds + 1):
+            for check in self.commands:
+                self.once(check, first=n == 0)
+                if None in self.failed:
+                    raise Failed(self.failed[None])
 
 
 def mean(values):
@@ -88,29 +106,45 @@ def programs(options):
     return [p for p in found if not options.only or p[0] in options.only]
 
 
+def least_ratio(program, check):
+    """What a check costs at least that did not end in time; None: nothing is known of it."""
+    if not program.failed[check].startswith(">") or program.tells:
+        return None
+    return program.limit / program.time[None]
+
+
+def cell(program, check, ratios):
+    if check in program.failed:
+        least = least_ratio(program, check)
+        if least is not None:
+            ratios.append((least, 1.0))
+            return "> %.0f" % least
+        return program.failed[check]
+    times = program.time[check] / program.time[None]
+    memory = program.memory[check] / program.memory[None]
+    ratios.append((times, memory))
+    return "%.2f / %.2f" % (times, memory)
+
+
 def table(options, checks, scratch):
     environment = dict(os.environ, WEIR_CACHE_DIR=os.path.join(scratch, "cache"), WEIR_JIT="optimizing")
     weir = os.path.join(options.build, "bin", "weir")
-    times, memories = {c: [] for c in checks}, {c: [] for c in checks}
-    print("| program | " + " | ".join(checks) + " | compiling, s |")
+    ratios = {c: [] for c in checks}
+    print("| program | alone, s | " + " | ".join(checks) + " |")
     print("| --- |" + " ---: |" * (len(checks) + 1))
     for name, command in programs(options):
-        cells, compiling = [], 0.0
-        for check in checks:
-            row = Row(weir, command, check, environment, options.limit)
-            try:
-                row.measure(options.rounds)
-            except Failed as why:
-                cells.append(str(why))
-                continue
-            ratio, memory = row.time[1] / row.time[0], row.memory[1] / row.memory[0]
-            times[check].append(ratio)
-            memories[check].append(memory)
-            compiling = max(compiling, row.compiling)
-            cells.append("%.2f / %.2f" % (ratio, memory))
-        print("| %s | %s | %.2f |" % (name, " | ".join(cells), compiling), flush=True)
-    means = ["%.2f / %.2f" % (mean(times[c]), mean(memories[c])) for c in checks]
-    print("| geometric mean | %s | |" % " | ".join(means))
+        program = Program(weir, command, checks, environment, options.limit)
+        try:
+            program.measure(options.rounds)
+        except Failed as why:  # by itself, too: it wants another GPU, or files
+            print("| %s | %s |%s" % (name, why, " |" * len(checks)), flush=True)
+            continue
+        unit = 1e-3 if program.tells else 1
+        cells = ["%.3g" % (program.time[None] * unit)] + [cell(program, c, ratios[c]) for c in checks]
+        print("| %s | %s |" % (name, " | ".join(cells)), flush=True)
+    means = ["%.2f / %.2f (%d)" % (mean([t for t, _ in ratios[c]]), mean([m for _, m in ratios[c]]), len(ratios[c]))
+             for c in checks]
+    print("| geometric mean (programs) | | %s |" % " | ".join(means))
 
 
 def main():

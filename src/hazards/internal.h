@@ -100,6 +100,13 @@ struct memo {
     uint32_t count, epoch, writes;
 };
 
+/* Where a page is among the recent ones: arrays that are multiples of RECENT pages from each other
+ * are mostly accessed together. */
+static inline uint32_t recent_of(uint64_t page)
+{
+    return (uint32_t)(page ^ page >> 8 ^ page >> 16) % RECENT;
+}
+
 struct hazard_block {
     struct hazard_run *run;
     uint64_t serial; /* the run's */
@@ -333,7 +340,7 @@ struct page *page_search(struct hazard_block *b, uint64_t number);
 static inline struct line *global_line(struct hazard_block *b, uint64_t number)
 {
     uint64_t page = number / PAGE_LINES;
-    struct page *p = b->recent[page % RECENT];
+    struct page *p = b->recent[recent_of(page)];
     if (WEIR_UNLIKELY(p == NULL || p->number != page))
         p = page_search(b, page);
     return &p->lines[number % PAGE_LINES];

@@ -81,7 +81,7 @@ struct page *page_search(struct hazard_block *b, uint64_t number)
         t->used++;
     }
     pthread_mutex_unlock(&run->lock);
-    b->recent[number % RECENT] = p;
+    b->recent[recent_of(number)] = p;
     return p;
 }
 

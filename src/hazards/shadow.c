@@ -550,7 +550,7 @@ static inline bool is_quiet(struct hazard_block *b, const struct hazard_block *o
 {
     for (uint64_t at = low & ~(uint64_t)(LINE - 1); at < high; at += LINE) {
         uint64_t number = at / LINE, page = number / PAGE_LINES;
-        const struct page *p = of == NULL ? b->recent[page % RECENT] : NULL;
+        const struct page *p = of == NULL ? b->recent[recent_of(page)] : NULL;
         if (of == NULL ? p == NULL || p->number != page : number >= of->line_count)
             return false;
         const struct line *line = of == NULL ? &p->lines[number % PAGE_LINES] : &of->lines[number];
