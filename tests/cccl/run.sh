@@ -27,6 +27,17 @@ check() {
         bad=1
     fi
 }
+# CCCL's assertions, with and without NDEBUG, which every release build by CMake defines.
+printf '#include <cuda/std/version>\n#include <cassert>\n__global__ void k(int *p) { assert(p); %s }\nint main() { %s }\n' \
+    '_CCCL_VERIFY(p != nullptr, "p");' '_CCCL_VERIFY(k != nullptr, "k");' >"$scratch/assertions.cu"
+for option in -DNDEBUG -UNDEBUG; do
+    "$build/bin/weircc" -arch=sm_80 -std=c++17 $option -c "$scratch/assertions.cu" -o "$scratch/assertions.o" \
+        >"$scratch/out" 2>&1 || {
+        echo "assertions with $option: failed"
+        head -20 "$scratch/out"
+        bad=1
+    }
+done
 if [ "$2" = short ]; then
     check sm_90 int TEST_SCAN 0 1 31 9001
 else
