@@ -11,8 +11,20 @@
 #include <stdint.h>
 
 #define WEIR_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#define WEIR_LIKELY(x)         __builtin_expect(!!(x), 1)
-#define WEIR_UNLIKELY(x)       __builtin_expect(!!(x), 0)
+/* Whether a sanitizer that follows threads and memory is built in: 1 or 0. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define WEIR_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define WEIR_SANITIZED 1
+#endif
+#endif
+#ifndef WEIR_SANITIZED
+#define WEIR_SANITIZED 0
+#endif
+
+#define WEIR_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define WEIR_UNLIKELY(x) __builtin_expect(!!(x), 0)
 /* Of a variable that is declared here, is of another file of the same library, and is looked at all
  * the time: its address is known, and not looked up first. */
 #define WEIR_OWN          __attribute__((visibility("hidden")))

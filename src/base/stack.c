@@ -10,19 +10,7 @@
 #include "base/thread_fast.h"
 
 /* Sanitizers know one stack a thread unless they are told of each switch. */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#endif
-#ifdef SANITIZED
-static const bool one_stack = true;
-#else
-static const bool one_stack = false;
-#endif
+static const bool one_stack = WEIR_SANITIZED;
 
 enum {
     STACK_MAX = 8 << 20,
