@@ -4,6 +4,7 @@
 #   make check                      the tests: some minutes on two CPUs
 #   make check-long                 what costs more than it usually finds: new seeds, every combination
 #   make check-checks               the conformance programs under every check: an hour or more
+#   make corpus                     the corpora of races and of other checks: a table by kind
 #   make check-python               Python's packages from PyPI: the wheel, PyCUDA's and numba-cuda's suites
 #   make check-asan | check-tsan    the tests under sanitizers, in builds of their own
 #   make check-gpu                  the conformance programs on this machine's GPU, over Weir's runtime
@@ -25,7 +26,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-long check-checks check-python check-asan check-tsan check-gpu check-gpu-pack model kill fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-gpu bench-checks bench-counts bench-scaling bench-pools bench-nested bench-deps cccl install wheel clean
+.PHONY: all deps configure check check-long check-checks corpus check-python check-asan check-tsan check-gpu check-gpu-pack model kill fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-gpu bench-checks bench-counts bench-scaling bench-pools bench-nested bench-deps cccl install wheel clean
 all: configure
 	@cmake --build $(BUILD)
 	@sh cmake/cccl.sh $(BUILD) once
@@ -46,6 +47,10 @@ check-long: all
 # The conformance programs under every check (weir run --check): an hour or more.
 check-checks: all
 	@ctest --test-dir $(BUILD) --output-on-failure -C long -R '^checks.sweep$$'
+
+# Which kinds of faults the checks find: a table.
+corpus: all
+	@python3 tests/races/table.py $(BUILD)/bin/weir $(BUILD)
 
 check-python: all
 	@sh cmake/deps.sh patchelf

@@ -72,7 +72,12 @@ typedef uint64_t cuuint64_t;
 #define __nvvm_redux_sync_or(mask, value) __nvvm_redux_sync_or(value, mask)
 #define __nvvm_redux_sync_and(mask, value) __nvvm_redux_sync_and(value, mask)
 #define __nvvm_redux_sync_xor(mask, value) __nvvm_redux_sync_xor(value, mask)
+/* Its functions of warps do not use that word. */
+#pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
+#pragma clang attribute push(__attribute__((nodebug)), apply_to = hasType(functionType))
 #include <__clang_cuda_intrinsics.h>
+#pragma clang attribute pop
+#pragma clang attribute pop
 #undef __nvvm_redux_sync_add
 #undef __nvvm_redux_sync_umin
 #undef __nvvm_redux_sync_umax

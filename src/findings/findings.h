@@ -15,8 +15,8 @@
 /* A place in source code; strings that live for ever. NULL and 0: not known. */
 struct finding_place {
     const char *file, *function;
-    int line;
     const char *kernel; /* code made of a launch: what it launches */
+    int line;
     bool stub;          /* all of the function is that, and who calls it is meant */
 };
 

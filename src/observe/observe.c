@@ -80,6 +80,8 @@ void observe_memory_freed(struct observe_memory *m)
     TELL(memory_freed, m);
 }
 
+void observe_memory_named(uint64_t address, const char *name) { TELL(memory_named, address, name); }
+
 void observe_host_saw(struct observe_seen *s)
 {
     s->call = observe_call_now();

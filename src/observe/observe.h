@@ -334,6 +334,8 @@ struct observe_hooks {
 
     void (*memory_made)(const struct observe_memory *m);
     void (*memory_freed)(const struct observe_memory *m); /* bytes 0: not known */
+    /* That memory, told of as made, is a variable of a module: its name, as in PTX. */
+    void (*memory_named)(uint64_t address, const char *name);
     void (*context_cleared)(uint64_t context); /* nothing runs in it, all its memory is freed */
     void (*pool_size)(uint64_t pool, uint64_t reserved); /* bytes that it holds now */
 
@@ -378,6 +380,7 @@ void observe_graph_ended(uint64_t graph);
 void observe_memory_made(struct observe_memory *m);
 void observe_memory_freed(struct observe_memory *m);
 void observe_host_saw(struct observe_seen *s);
+void observe_memory_named(uint64_t address, const char *name);
 void observe_context_cleared(uint64_t context);
 void observe_pool_size(uint64_t pool, uint64_t reserved);
 void observe_range(const struct observe_range *r);

@@ -187,6 +187,13 @@ static void on_memory(const struct observe_memory *told, bool made)
 static void on_memory_made(const struct observe_memory *m) { on_memory(m, true); }
 static void on_memory_freed(const struct observe_memory *m) { on_memory(m, false); }
 
+static void on_memory_named(uint64_t address, const char *name)
+{
+    pthread_mutex_lock(&races_lock);
+    report_named(address, name);
+    pthread_mutex_unlock(&races_lock);
+}
+
 static void on_context_cleared(uint64_t context)
 {
     (void)context;
@@ -233,6 +240,7 @@ static const struct observe_hooks hooks = {
     .graph_ended = on_graph_ended,
     .memory_made = on_memory_made,
     .memory_freed = on_memory_freed,
+    .memory_named = on_memory_named,
     .context_cleared = on_context_cleared,
     .host_saw = on_host_saw,
 };

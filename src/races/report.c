@@ -29,6 +29,7 @@ struct finding {
     struct allocation {
         struct observe_memory told;
         struct finding_site made;
+        const char *variable; /* its name; NULL: it is none */
     } memory;
 };
 
@@ -65,6 +66,15 @@ void report_memory(const struct observe_memory *m, bool made)
     }
     allocations.count = kept;
     vec_push(&allocations, a);
+}
+
+void report_named(uint64_t address, const char *name)
+{
+    for (size_t i = allocations.count; i > 0; i--)
+        if (allocations.items[i - 1].told.address == address) {
+            allocations.items[i - 1].variable = races_names.demangle(name);
+            return;
+        }
 }
 
 static const struct allocation *allocation_of(uint64_t address)
@@ -258,6 +268,14 @@ static void append_side(struct strbuf *sb, const struct side *s)
         sb_printf(sb, ", node %u of the graph", s->id.node);
 }
 
+void report_put_range(struct strbuf *sb, uint64_t low, uint64_t high)
+{
+    if (high - low == 1)
+        sb_printf(sb, "byte %llu", (unsigned long long)low);
+    else
+        sb_printf(sb, "bytes %llu to %llu", (unsigned long long)low, (unsigned long long)high - 1);
+}
+
 void report_put_memory(struct strbuf *sb, const struct allocation *a, uint64_t low, uint64_t high)
 {
     struct finding_place place;
@@ -268,8 +286,12 @@ void report_put_memory(struct strbuf *sb, const struct allocation *a, uint64_t l
         return;
     }
     const struct observe_memory *m = &a->told;
-    sb_printf(sb, "bytes %llu to %llu of the %llu bytes", (unsigned long long)(low - m->address),
-              (unsigned long long)(high - 1 - m->address), (unsigned long long)m->bytes);
+    report_put_range(sb, low - m->address, high - m->address);
+    sb_printf(sb, " of the %llu bytes", (unsigned long long)m->bytes);
+    if (a->variable != NULL) {
+        sb_printf(sb, " of variable %s", a->variable);
+        return;
+    }
     finding_resolve(&a->made, &place, &call, NULL);
     sb_printf(sb, " allocated at ");
     finding_put_place(sb, &place);
@@ -302,6 +324,11 @@ static void append_advice(struct strbuf *sb, const struct finding *f)
         finding_put_place(sb, work == a ? (b->kind == MOMENT_HOST ? &b->source : &b->call)
                                         : (a->kind == MOMENT_HOST ? &a->source : &a->call));
         return;
+    }
+    if (a->kind == MOMENT_FREE) { /* what uses the memory must come first */
+        const struct side *use = b;
+        b = a;
+        a = use;
     }
     sb_printf(sb, "record an event in ");
     report_put_stream(sb, a->id.stream);
@@ -352,7 +379,12 @@ void report_put_json_memory(struct strbuf *sb, const struct allocation *a, uint6
     finding_resolve(&a->made, &place, &call, NULL);
     sb_printf(sb, ", \"allocation\": {\"bytes\": %llu, \"offset\": %llu",
               (unsigned long long)a->told.bytes, (unsigned long long)(low - a->told.address));
-    finding_put_json_place(sb, "made", &place);
+    if (a->variable != NULL) {
+        sb_printf(sb, ", \"variable\": ");
+        finding_put_string(sb, a->variable);
+    } else {
+        finding_put_json_place(sb, "made", &place);
+    }
     sb_printf(sb, "}");
 }
 

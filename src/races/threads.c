@@ -147,8 +147,8 @@ static void put_memory(struct strbuf *sb, const struct thread_race *f)
         report_put_memory(sb, f->memory, r->low, r->high);
         return;
     }
-    sb_printf(sb, "bytes %llu to %llu of the shared memory of ", (unsigned long long)r->low,
-              (unsigned long long)r->high - 1);
+    report_put_range(sb, r->low, r->high);
+    sb_printf(sb, " of the shared memory of ");
     put_index(sb, "block", r->shared_block);
 }
 

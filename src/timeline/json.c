@@ -179,6 +179,14 @@ static struct stream *stream_find(uint64_t id, int device)
     return *bucket = s;
 }
 
+/* The default stream, those of the program in the order in which it made them, the rest. */
+static uint64_t order_of_stream(const struct stream *s, uint32_t lane)
+{
+    enum { LAST = 1 << 14 }; /* an index has 31 bits */
+    uint64_t number = s->id >> 63 == 0 && (uint32_t)s->id < LAST ? (uint32_t)s->id : LAST;
+    return number * TRACK_LANES + lane;
+}
+
 static struct track track_of_stream(struct stream *s, uint32_t lane)
 {
     name_device(s->device);
@@ -188,7 +196,7 @@ static struct track track_of_stream(struct stream *s, uint32_t lane)
         uint64_t tid = s->number * TRACK_LANES + s->lanes;
         snprintf(name, sizeof name, s->lanes == 0 ? "%s" : "%s, in it %u", s->name, s->lanes);
         put_meta("thread_name", pid, tid, name);
-        put_order("thread_sort_index", pid, tid, tid);
+        put_order("thread_sort_index", pid, tid, order_of_stream(s, s->lanes));
     }
     return (struct track){pid, s->number * TRACK_LANES + lane};
 }

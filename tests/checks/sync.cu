@@ -115,14 +115,14 @@ CASE(barrier_in_a_branch)
 
 CASE(mask_without_the_thread)
 {
-    not_member<<<1, 32>>>(out()); // EXPECT synchronization: in kernel not_member.*thread \(16,0,0\).*: operation of a warp by a thread that its mask 0x0000ffff does not name
+    not_member<<<1, 32>>>(out()); // EXPECT synchronization: in kernel not_member.*thread \(16,0,0\) at \S*sync.cu:45: operation of a warp by a thread that its mask 0x0000ffff does not name
     DO(cudaDeviceSynchronize());
 }
 
 CASE(mask_of_threads_elsewhere)
 {
-    elsewhere<<<1, 32>>>(out()); // EXPECT synchronization: in kernel elsewhere.*: operation of a warp whose mask names threads that are elsewhere: lanes (0 to 7|8 to 15)
-    /* The other ones come when the first are gone: */ // EXPECT synchronization: in kernel elsewhere.*: operation of a warp whose mask names threads that have ended or never were: lanes (0 to 7|8 to 15)
+    elsewhere<<<1, 32>>>(out()); // EXPECT synchronization: in kernel elsewhere.* at \S*sync.cu:5[13]: operation of a warp whose mask names threads that are elsewhere: lanes (0 to 7|8 to 15)
+    /* The other ones come when the first are gone: */ // EXPECT synchronization: in kernel elsewhere.* at \S*sync.cu:5[13]: operation of a warp whose mask names threads that have ended or never were: lanes (0 to 7|8 to 15)
     DO(cudaDeviceSynchronize());
 }
 

@@ -275,7 +275,10 @@ __global__ void to_variable(bool repaired)
     if (!repaired || blockIdx.x == 0)
         variable = blockIdx.x; // @22 kernel write
 }
-CASE(variable_of_the_module) { to_variable<<<2, 1>>>(repaired); }
+CASE(variable_of_the_module)
+{
+    to_variable<<<2, 1>>>(repaired); // SAYS bytes 0 to 3 of the 4 bytes of variable variable
+}
 
 __global__ void lanes(int *p, bool repaired)
 {

@@ -11,7 +11,8 @@ A case is CASE(name) in SOURCE. A line that ends in
 is a side of the race that the racy variant makes: what accesses (kernel, copy, set, function, value,
 host, allocation, free) and how (read, write, atomic, allocate, free). The number pairs the sides, 1
 with 2, 3 with 4 and so on; a side may stand in a kernel or a function above the case. The repaired
-variant must be reported as nothing at all, the racy one as that race and no other.
+variant must be reported as nothing at all, the racy one as that race and no other. A line of the case
+that ends in `// SAYS regex` is about the words of its report.
 
 `MISSED:` in a comment right above a case says that it is not found yet, and why, `ALL MISSED:` in
 the first lines of the file that none of its are; a case so marked must be missed, or the mark goes.
@@ -29,7 +30,7 @@ MARK = re.compile(r"// @(\d+)(\??) (\w+) (\w+)")
 
 class Case:
     def __init__(self, name):
-        self.name, self.sides, self.missed = name, [], False
+        self.name, self.sides, self.missed, self.says = name, [], False, []
 
 
 def read_cases(source):
@@ -49,6 +50,8 @@ def read_cases(source):
         for mark in MARK.finditer(line):
             side = (number, mark.group(2) == "?", mark.group(3), mark.group(4))
             (current.sides if current else waiting).append(side)
+        if current and "// SAYS " in line:
+            current.says.append(line.split("// SAYS ", 1)[1].strip())
         if current:
             depth += line.count("{") - line.count("}")
             if depth == 0 and "}" in line:
@@ -111,6 +114,8 @@ def main():
             faults.append("nothing is reported: " + said)
         if hit and case.missed:
             faults.append("the race is found: drop the mark MISSED")
+        faults += ["not said: " + words for words in case.says
+                   if not any(re.search(words, r["text"]) for r in racy)]
         faults += ["reported and not there: " + r["text"] for r in others]
         faults += ["reported though repaired: " + r["text"] for r in repaired]
         for f in faults:

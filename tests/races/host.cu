@@ -221,7 +221,7 @@ alignas(4096) __managed__ int variable[N];
 CASE(managed_variable)
 {
     int *p;
-    DO(cudaGetSymbolAddress((void **)&p, variable));
+    DO(cudaGetSymbolAddress((void **)&p, variable)); // SAYS of variable variable
     fill<<<1, 32, 0, a>>>(p, N); // @1 kernel write
     if (repaired)
         DO(cudaStreamSynchronize(a));

@@ -47,6 +47,7 @@ CASE(read_after_the_free)
         order(b, a);
     }
     DO(cudaFreeAsync(p, a)); // @1 free free
+    // SAYS record an event in stream 17 after \S+ and let stream 16 wait
     if (!repaired)
         sum<<<1, 32, 0, b>>>(p, N, out); // @2 kernel read
 }

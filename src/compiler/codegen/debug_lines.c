@@ -15,6 +15,7 @@ struct debug_lines {
     LLVMMetadataRef unit;
     LLVMMetadataRef function; /* scope of the function being emitted */
     LLVMMetadataRef *scopes;  /* by file, within that function */
+    bool *library;            /* by file: nobody looks for a fault there */
     int nfiles;
 };
 
@@ -26,6 +27,18 @@ static LLVMMetadataRef debug_file(struct debug_lines *l, const char *path)
     return LLVMDIBuilderCreateFile(l->b, name, strlen(name), path, dir);
 }
 
+/* Headers of the compiler and of a CUDA toolkit: their functions are CUDA's own to a program. */
+static bool is_library(const char *path)
+{
+    static const char *const directories[] = {"/lib/clang/", "/cuda/include/",
+                                              "/targets/x86_64-linux/include/",
+                                              "/targets/sbsa-linux/include/"};
+    for (size_t n = 0; n < WEIR_COUNT(directories); n++)
+        if (strstr(path, directories[n]) != NULL)
+            return true;
+    return false;
+}
+
 struct debug_lines *debug_open(struct codegen *cg)
 {
     const struct ptx_module *m = cg->k->entry->module;
@@ -35,10 +48,13 @@ struct debug_lines *debug_open(struct codegen *cg)
     l->nfiles = m->nfiles > 0 ? m->nfiles : 1;
     l->files = xcalloc((size_t)l->nfiles + 1, sizeof *l->files);
     l->scopes = xcalloc((size_t)l->nfiles + 1, sizeof *l->scopes);
+    l->library = xcalloc((size_t)l->nfiles + 1, sizeof *l->library);
     l->files[0] = debug_file(l, "PTX");
     for (int n = 1; n < m->nfiles; n++)
-        if (m->files[n] != NULL)
+        if (m->files[n] != NULL) {
             l->files[n] = debug_file(l, m->files[n]);
+            l->library[n] = is_library(m->files[n]);
+        }
     l->unit = LLVMDIBuilderCreateCompileUnit(l->b, LLVMDWARFSourceLanguageC_plus_plus, l->files[0],
                                              "weir", 4, true, "", 0, 0, "", 0,
                                              LLVMDWARFEmissionFull, 0, false, false, "", 0, "", 0);
@@ -160,16 +176,28 @@ void debug_function(struct codegen *cg)
     declare_variables(cg);
 }
 
+/* Where the instruction is: in a function of a library that was inlined, where that was called. */
+static struct ptx_loc position_of(const struct codegen *cg, const struct ptx_instr *i)
+{
+    const struct ptx_module *m = cg->k->entry->module;
+    const struct debug_lines *l = cg->lines;
+    struct ptx_loc at = {i->loc_file, i->loc_line, 0, i->loc_inlined_at};
+    while (at.file > 0 && at.file < l->nfiles && l->library[at.file] && at.inlined_at > 0 &&
+           at.inlined_at <= m->nlocs)
+        at = m->locs[at.inlined_at - 1];
+    return at;
+}
+
 void debug_at(struct codegen *cg, const struct ptx_instr *i)
 {
     struct debug_lines *l = cg->lines;
     if (l == NULL)
         return;
-    int file = i->loc_line > 0 && i->loc_file > 0 && i->loc_file < l->nfiles &&
-                       l->files[i->loc_file] != NULL
-                   ? i->loc_file
+    struct ptx_loc at = position_of(cg, i);
+    int file = at.line > 0 && at.file > 0 && at.file < l->nfiles && l->files[at.file] != NULL
+                   ? at.file
                    : 0;
-    unsigned line = (unsigned)(file != 0 ? i->loc_line : i->line);
+    unsigned line = (unsigned)(file != 0 ? at.line : i->line);
     if (l->scopes[file] == NULL)
         l->scopes[file] = LLVMDIBuilderCreateLexicalBlockFile(l->b, l->function, l->files[file], 0);
     LLVMSetCurrentDebugLocation2(
@@ -184,5 +212,6 @@ void debug_close(struct debug_lines *l)
     LLVMDisposeDIBuilder(l->b);
     free(l->files);
     free(l->scopes);
+    free(l->library);
     free(l);
 }

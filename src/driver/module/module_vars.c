@@ -98,6 +98,8 @@ static CUresult allocate_variables(CUmodule m, const struct module_source *sourc
         if (own != 0) {
             m->var_address[n] = own;
             m->var_bound[n] = bind_variable(own, v->size) ? VAR_BOUND_FIRST : VAR_BOUND;
+            if (observed())
+                observe_memory_named(own, v->name);
             continue;
         }
         if (v->linkage == PTX_LINK_EXTERN && v->space == PTX_SPACE_GLOBAL)
@@ -119,6 +121,8 @@ static CUresult allocate_variables(CUmodule m, const struct module_source *sourc
         if (r != CUDA_SUCCESS)
             return driver_error(r, "no memory for the %llu bytes of the variable %s",
                                 (unsigned long long)v->size, v->name);
+        if (observed())
+            observe_memory_named(m->var_address[n], v->name);
     }
     return CUDA_SUCCESS;
 }
