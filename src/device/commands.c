@@ -143,6 +143,17 @@ static bool stage(struct copy_args *args, const struct device_copy *copy, uint64
     return true;
 }
 
+/* Waits for a copy that may take longer than the call, as CUDA has it: what comes after the call
+ * need not come after the copy. The stream may be gone then. */
+static enum device_error wait_unseen(struct device_stream *s, uint64_t count)
+{
+    stream_ref(s);
+    wait_count(s, count, false);
+    enum device_error status = device_context_status(s->ctx);
+    stream_unref(s);
+    return status;
+}
+
 /* Waits for a copy or a set that was enqueued, and prints what kernels printed if that is asked
  * for. The stream may be gone then. */
 static enum device_error wait_for(struct device_stream *s, uint64_t count, bool flush)
@@ -178,7 +189,8 @@ static enum device_error copy_from_pageable(struct device_stream *s, const struc
         return device_context_status(s->ctx);
     }
     copy_args_make(&args, copy);
-    return wait_for(s, enqueue_copy(s, &args), false);
+    args.source_read = true;
+    return wait_unseen(s, enqueue_copy(s, &args));
 }
 
 static enum device_error copy_by_sides(struct device_stream *s, const struct device_copy *copy,

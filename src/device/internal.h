@@ -60,8 +60,9 @@ struct copy_args {
     uint64_t segments;  /* pieces of a row, 1 if rows are short */
     uint64_t rows_each; /* rows of a piece, 1 if rows are cut */
     uint64_t pieces;
-    bool streamed; /* it is more than caches hold */
-    void *staged;  /* to free when done, or NULL */
+    bool streamed;    /* it is more than caches hold */
+    void *staged;     /* to free when done, or NULL */
+    bool source_read; /* when the call returns; from pageable memory */
 };
 
 struct set_args {

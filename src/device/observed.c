@@ -71,7 +71,7 @@ static void describe_copy(struct observe_work *w, const struct copy_args *a)
     w->copy.src_slice = a->src_slice;
     w->copy.dst_pitch = a->dst_pitch;
     w->copy.dst_slice = a->dst_slice;
-    w->copy.staged = a->staged != NULL;
+    w->copy.staged = a->staged != NULL || a->source_read;
 }
 
 static void describe_set(struct observe_work *w, const struct set_args *a)

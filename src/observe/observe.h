@@ -107,7 +107,7 @@ struct observe_work {
             void *dst;
             uint64_t width, height, depth;
             uint64_t src_pitch, src_slice, dst_pitch, dst_slice;
-            bool staged; /* src is a copy of pageable memory, taken when it was enqueued */
+            bool staged; /* src was read by the call that enqueued it: it is pageable memory */
             enum observe_memory_kind from, to; /* in `begun` */
         } copy;
         struct {

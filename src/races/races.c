@@ -13,10 +13,16 @@ static void accessed(struct moment *m, enum access how, uint64_t low, uint64_t h
     races_host_pending(m, how, low, high);
 }
 
+static void looked(struct moment *m, enum access how, uint64_t low, uint64_t high)
+{
+    shadow_look(m, how, low, high, report_race);
+}
+
 /* ---- copies and sets ---- */
 
-static void accessed_box(struct moment *m, enum access how, const void *start, uint64_t width,
-                         uint64_t height, uint64_t depth, uint64_t pitch, uint64_t slice)
+static void box(void (*each)(struct moment *, enum access, uint64_t, uint64_t), struct moment *m,
+                enum access how, const void *start, uint64_t width, uint64_t height, uint64_t depth,
+                uint64_t pitch, uint64_t slice)
 {
     uint64_t at = (uint64_t)(uintptr_t)start;
     height = height > 0 ? height : 1;
@@ -31,22 +37,33 @@ static void accessed_box(struct moment *m, enum access how, const void *start, u
     }
     for (uint64_t z = 0; z < depth; z++)
         for (uint64_t y = 0; y < height; y++)
-            accessed(m, how, at + z * slice + y * pitch, at + z * slice + y * pitch + width);
+            each(m, how, at + z * slice + y * pitch, at + z * slice + y * pitch + width);
+}
+
+/* The call that enqueues such a copy reads its source, and is done with it when it returns. */
+static void call_reads(const struct observe_work *w)
+{
+    struct moment *m = order_host((const char *)w->call.site - 1);
+    box(looked, m, ACCESS_READ, w->copy.src, w->copy.width, w->copy.height, w->copy.depth,
+        w->copy.src_pitch, w->copy.src_slice);
+    moment_unref(m);
 }
 
 static void work_accesses(struct moment *m, const struct observe_work *w)
 {
     switch (w->kind) {
     case OBSERVE_COPY:
-        if (!w->copy.staged) /* else the call has read it */
-            accessed_box(m, ACCESS_READ, w->copy.src, w->copy.width, w->copy.height, w->copy.depth,
-                         w->copy.src_pitch, w->copy.src_slice);
-        accessed_box(m, ACCESS_WRITE, w->copy.dst, w->copy.width, w->copy.height, w->copy.depth,
-                     w->copy.dst_pitch, w->copy.dst_slice);
+        if (w->copy.staged)
+            call_reads(w);
+        else
+            box(accessed, m, ACCESS_READ, w->copy.src, w->copy.width, w->copy.height, w->copy.depth,
+                w->copy.src_pitch, w->copy.src_slice);
+        box(accessed, m, ACCESS_WRITE, w->copy.dst, w->copy.width, w->copy.height, w->copy.depth,
+            w->copy.dst_pitch, w->copy.dst_slice);
         break;
     case OBSERVE_SET:
-        accessed_box(m, ACCESS_WRITE, w->set.dst, w->set.width, w->set.height, w->set.depth,
-                     w->set.pitch, w->set.slice);
+        box(accessed, m, ACCESS_WRITE, w->set.dst, w->set.width, w->set.height, w->set.depth,
+            w->set.pitch, w->set.slice);
         break;
     case OBSERVE_WRITE_VALUE:
         order_value_written(m);

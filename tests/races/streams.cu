@@ -259,3 +259,12 @@ CASE(double_buffer_without_the_way_back)
             DO(cudaEventRecord(second, b));
     }
 }
+
+/* A copy from pageable memory may still be on its way when the call returns, whether or not it is. */
+CASE(copy_from_pageable_memory_orders_nothing)
+{
+    DO(cudaMemcpyAsync(d, page, N * sizeof(int), cudaMemcpyHostToDevice, a)); // @1 copy write
+    if (repaired)
+        order(a, b);
+    fill<<<1, 32, 0, b>>>(d, N); // @2 kernel write
+}

@@ -85,6 +85,8 @@ const char *symbol_demangle(const char *name)
     X(dwarf_diename)                                                                               \
     X(dwarf_tag)                                                                                   \
     X(dwarf_attr)                                                                                  \
+    X(dwarf_attr_integrate)                                                                        \
+    X(dwarf_formstring)                                                                            \
     X(dwarf_formudata)                                                                             \
     X(dwarf_getsrcfiles)                                                                           \
     X(dwarf_filesrc)
@@ -151,7 +153,7 @@ static int find_scopes(Dwarf_Die *unit, Dwarf_Addr at, Dwarf_Die **out)
 
 /* The kernel that a function of that name launches, and nothing else. clang's is called
  * __device_stub__fill, with arguments where it is demangled, nvcc's __device_stub__Z4fillPi. */
-static const char *kernel_of_stub(const char *function)
+static const char *kernel_of_stub(const char *function, bool *nvcc)
 {
     static const char prefix[] = "__device_stub__";
     const char *at = function != NULL ? strstr(function, prefix) : NULL;
@@ -161,29 +163,54 @@ static const char *kernel_of_stub(const char *function)
     struct strbuf mangled = {0};
     sb_printf(&mangled, "_%.*s", (int)strcspn(at, "("), at);
     const char *name = demangle(mangled.items);
-    bool nvcc = strcmp(name, mangled.items) != 0;
+    *nvcc = strcmp(name, mangled.items) != 0;
     sb_free(&mangled);
-    return nvcc ? name : symbols_keep(at);
+    return *nvcc ? name : symbols_keep(at);
 }
 
-/* A launch is meant where it stands, not where its kernel is defined: nvcc gives the kernel's line
- * to the function that launches it, and to the one around that, which has the kernel's name. */
+/* The same for a function by its debug information: clang's has the kernel's name there, and its
+ * own to the linker. */
+static const char *kernel_of_scope(Dwarf_Die *scope, bool *nvcc)
+{
+    Dwarf_Attribute attr;
+    const char *kernel = kernel_of_stub(dw.dwarf_diename(scope), nvcc);
+    if (kernel != NULL || dw.dwarf_attr_integrate(scope, DW_AT_linkage_name, &attr) == NULL)
+        return kernel;
+    const char *linked = dw.dwarf_formstring(&attr);
+    return linked != NULL && strstr(linked, "__device_stub__") != NULL
+               ? kernel_of_stub(demangle(linked), nvcc)
+               : NULL;
+}
+
+/* Takes the place where the scope was inlined. False: it is a function of its own. */
+static bool leave_scope(Dwarf_Die *unit, Dwarf_Die *scopes, int count, int *n, struct symbol *out)
+{
+    while (*n < count && dw.dwarf_tag(&scopes[*n]) == DW_TAG_lexical_block)
+        ++*n;
+    if (*n == count || dw.dwarf_tag(&scopes[*n]) != DW_TAG_inlined_subroutine)
+        return false;
+    caller_of(unit, &scopes[*n], out);
+    ++*n;
+    return true;
+}
+
+/* A launch is meant where it stands, not where its kernel is defined: both compilers give the
+ * kernel's line to the function that launches it, nvcc also to the one around that, which has the
+ * kernel's name. */
 static void find_launch(Dwarf_Die *unit, Dwarf_Die *scopes, int count, struct symbol *out)
 {
     int n = 0;
-    while (n < count && (out->kernel = kernel_of_stub(dw.dwarf_diename(&scopes[n]))) == NULL)
+    bool nvcc = false;
+    while (n < count && (out->kernel = kernel_of_scope(&scopes[n], &nvcc)) == NULL)
         n++;
     if (n == count)
         return;
-    for (int inlined = 0; inlined < 2; inlined++, n++) {
-        while (n < count && dw.dwarf_tag(&scopes[n]) == DW_TAG_lexical_block)
-            n++;
-        if (n == count || dw.dwarf_tag(&scopes[n]) != DW_TAG_inlined_subroutine) {
-            out->stub = true;
-            return;
-        }
-        caller_of(unit, &scopes[n], out);
-    }
+    out->stub = !leave_scope(unit, scopes, count, &n, out);
+    if (out->stub || !nvcc)
+        return;
+    const char *name = n < count ? dw.dwarf_diename(&scopes[n]) : NULL;
+    if (name != NULL && strstr(out->kernel, name) != NULL)
+        out->stub = !leave_scope(unit, scopes, count, &n, out);
 }
 
 static void find_line(Dwarf_Die *unit, Dwarf_Addr at, struct symbol *out)
@@ -248,7 +275,8 @@ bool symbol_find(const void *address, struct symbol *out)
     }
     if (open_dw())
         find_with_dw(at, out);
-    if (out->kernel == NULL && (out->kernel = kernel_of_stub(out->function)) != NULL)
+    bool nvcc;
+    if (out->kernel == NULL && (out->kernel = kernel_of_stub(out->function, &nvcc)) != NULL)
         out->stub = true;
     pthread_mutex_unlock(&lock);
     return out->object != NULL || out->function != NULL || out->file != NULL;
