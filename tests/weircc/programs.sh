@@ -43,6 +43,24 @@ run weircc kernel.cu main.cpp -o one_step
 check_run one_step 'last 103'
 run weircc -cudart shared kernel.cu main.cpp -o shared_runtime
 check_run shared_runtime 'last 103'
+# -cuda: of what it writes, any host compiler makes the object.
+run weircc -O2 -g -cuda kernel.cu
+ok
+exists kernel.cu.cpp.ii
+run g++ -g -c kernel.cu.cpp.ii -o by_host.o
+ok
+run weircc by_host.o main.cpp -o by_host
+check_run by_host 'last 103'
+run weircc -c kernel.cu.cpp.ii -o by_host.o
+ok
+run weircc -cuda -rdc=true kernel.cu
+fails
+says '-cuda is not supported with -rdc=true'
+echo '__managed__ int m;' >managed_only.cu
+run weircc -cuda managed_only.cu
+fails
+says '__managed__'
+missing managed_only.cu.cpp.ii
 run weircc -default-stream per-thread kernel.cu main.cpp -o per_thread
 check_run per_thread 'last 103'
 for flags in -G '-lineinfo -O3 -g' -use_fast_math '-arch=sm_90a -std=c++20'; do

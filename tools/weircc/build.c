@@ -102,6 +102,7 @@ static enum phase choose_phase(const struct cmdline *c)
         {OPT_fatbin, PHASE_FATBIN},
         {OPT_cubin, PHASE_CUBIN},
         {OPT_ptx, PHASE_PTX},
+        {OPT_cuda, PHASE_CPLUSPLUS},
         {OPT_device_link, PHASE_DLINK},
         {OPT_device_c, PHASE_COMPILE},
         {OPT_device_w, PHASE_COMPILE},
@@ -126,6 +127,8 @@ static bool choose(struct driver *dr)
     p->skip_system = c->given[OPT_generate_nonsystem_dependencies] ||
                      c->given[OPT_generate_nonsystem_dependencies_with_compile];
     p->dependencies = with_compile || p->phase == PHASE_DEPENDENCIES;
+    if (p->phase == PHASE_CPLUSPLUS && p->rdc)
+        return diag_set(&dr->diag, 0, 0, "-cuda is not supported with -rdc=true: compile with -dc");
     p->run_after = c->given[OPT_run] && p->phase == PHASE_LINK;
     if (with_compile && p->phase == PHASE_PREPROCESS)
         return diag_set(&dr->diag, 0, 0,
@@ -153,6 +156,13 @@ static char *with_suffix(const char *path, const char *suffix)
     return xprintf("%.*s%s", (int)(strlen(path) - strlen(old)), path, suffix);
 }
 
+/* A path without its directory. */
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
 static void name_outputs(struct driver *dr, struct job *job)
 {
     const struct cmdline *c = &dr->options;
@@ -162,9 +172,12 @@ static void name_outputs(struct driver *dr, struct job *job)
                          : p->phase == PHASE_FATBIN ? ".fatbin"
                          : p->phase == PHASE_CUBIN  ? ".cubin"
                                                     : ".o";
-    char *by_input = in_output_directory(dr, stem_of(job->name), suffix);
+    char *by_input = p->phase == PHASE_CPLUSPLUS
+                         ? in_output_directory(dr, base_of(job->name), ".cpp.ii")
+                         : in_output_directory(dr, stem_of(job->name), suffix);
     bool one_each = p->phase == PHASE_COMPILE || p->phase == PHASE_PTX ||
-                    p->phase == PHASE_FATBIN || p->phase == PHASE_CUBIN;
+                    p->phase == PHASE_FATBIN || p->phase == PHASE_CUBIN ||
+                    p->phase == PHASE_CPLUSPLUS;
     if (one_each)
         job->output = wish != NULL ? xstrdup(wish) : by_input;
     else if (p->phase == PHASE_PREPROCESS && wish != NULL)
@@ -261,7 +274,7 @@ static bool takes(enum phase phase, bool rdc, enum input_kind kind, bool *job)
     case INPUT_C:
     case INPUT_CXX: /* device-only phases have nothing to take from them */
         *job = phase != PHASE_PTX && phase != PHASE_FATBIN && phase != PHASE_CUBIN &&
-               phase != PHASE_SYNTAX;
+               phase != PHASE_CPLUSPLUS && phase != PHASE_SYNTAX;
         return true;
     }
     return false;

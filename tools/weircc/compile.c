@@ -452,7 +452,13 @@ static int host_pass(struct compilation *c, const char *ptx, const char *object)
         list_add(&argv, "-Xclang");
         list_add(&argv, "%s", fatbin);
     }
-    return run_pass(c, PASS_HOST, &argv, &(struct run){"-c", "clang (host)", object});
+    bool text = dr->build.phase == PHASE_CPLUSPLUS;
+    if (text) {
+        list_add(&argv, "-g0"); /* the host compiler numbers files of its own */
+        list_add(&argv, "-fno-addrsig");
+        list_add(&argv, "-fno-integrated-as"); /* what any assembler reads */
+    }
+    return run_pass(c, PASS_HOST, &argv, &(struct run){text ? "-S" : "-c", "clang (host)", object});
 }
 
 static void command_move(struct strlist *argv, const char *from, const char *to)
@@ -523,6 +529,19 @@ static int cuda_object(struct compilation *c, const char *object)
     return status != 0 ? status : join_managed(c, object);
 }
 
+/* Runs both passes and makes C++ of what they give. */
+static int cuda_cplusplus(struct compilation *c)
+{
+    char *ptx = intermediate(c->dr, c->job->input, ".ptx");
+    char *assembler = ptx != NULL ? intermediate(c->dr, c->job->input, ".s") : NULL;
+    if (assembler == NULL)
+        return 1;
+    int status = device_pass(c, ptx);
+    if (status == 0)
+        status = host_pass(c, ptx, assembler);
+    return status != 0 ? status : step_run(c->dr, STEP_CPLUSPLUS, assembler, c->job->output, NULL);
+}
+
 /* Device code in the container that the phase asks for. */
 static int make_output(struct compilation *c, const char *ptx)
 {
@@ -574,6 +593,7 @@ static int compile_cuda(struct compilation *c, const char *object)
     case PHASE_DEPENDENCIES: return cuda_dependencies(c);
     case PHASE_SYNTAX: return device_pass(c, NULL);
     case PHASE_PTX: return device_pass(c, c->job->output);
+    case PHASE_CPLUSPLUS: return cuda_cplusplus(c);
     case PHASE_FATBIN:
     case PHASE_CUBIN: return cuda_container(c);
     case PHASE_COMPILE:

@@ -19,6 +19,7 @@ enum phase {
     PHASE_LIB,          /* static library */
     PHASE_DLINK,        /* object that registers relocatable device code */
     PHASE_COMPILE,      /* objects */
+    PHASE_CPLUSPLUS,    /* C++ for a host compiler (-cuda) */
     PHASE_PTX,          /* device code only */
     PHASE_FATBIN,       /* the same in its container */
     PHASE_CUBIN,        /* the same in the one that stands for machine code */

@@ -6,6 +6,7 @@
 
 #include "bools.h"
 #include "casts.h"
+#include "cplusplus.h"
 #include "fatbin.h"
 #include "modifiers.h"
 #include "rdc_asm.h"
@@ -46,6 +47,11 @@ static bool rewrite_modifiers(const char *const *files, struct diag *d)
     return modifiers_rewrite_file(files[0], d);
 }
 
+static bool cplusplus(const char *const *files, struct diag *d)
+{
+    return cplusplus_write(files[0], files[1], d);
+}
+
 enum { MAX_FILES = 3 };
 
 static const struct {
@@ -60,6 +66,7 @@ static const struct {
     [STEP_BOOLS] = {"bools", 1, rewrite_bools},
     [STEP_CASTS] = {"casts", 1, rewrite_casts},
     [STEP_MODIFIERS] = {"modifiers", 1, rewrite_modifiers},
+    [STEP_CPLUSPLUS] = {"cplusplus", 2, cplusplus},
 };
 
 static const char option[] = "--step=";

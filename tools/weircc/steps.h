@@ -15,6 +15,7 @@ enum step {
     STEP_BOOLS,          /* LLVM text: rewrites it in place (bools.h) */
     STEP_CASTS,          /* LLVM text: rewrites it in place (casts.h) */
     STEP_MODIFIERS,      /* PTX: rewrites it in place (modifiers.h) */
+    STEP_CPLUSPLUS,      /* assembler text, C++: writes what -cuda asks for (cplusplus.h) */
 };
 
 /* Carries a step out, or only lists it. Files that the step does not have are NULL. Exit status. */
