@@ -8,6 +8,7 @@
 #   make check-python               Python's packages from PyPI: the wheel, PyCUDA's and numba-cuda's suites
 #   make check-asan | check-tsan    the tests under sanitizers, in builds of their own
 #   make check-gpu                  the conformance programs on this machine's GPU, over Weir's runtime
+#   make check-nvcc                 63 of the conformance programs as NVIDIA's nvcc 13 builds them, where it is
 #   make check-gpu-pack             writes build/check-gpu.tar.xz: the same for a machine without a compiler
 #   make model                      the allocator against a reference, 10 million operations
 #   make kill                       processes that share memory, each killed 200 times at any point
@@ -26,7 +27,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-long check-checks corpus check-python check-asan check-tsan check-gpu check-gpu-pack model kill fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-gpu bench-checks bench-counts bench-scaling bench-pools bench-nested bench-deps cccl install wheel clean
+.PHONY: all deps configure check check-long check-checks corpus check-python check-asan check-tsan check-gpu check-gpu-pack check-nvcc model kill fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-gpu bench-checks bench-counts bench-scaling bench-pools bench-nested bench-deps cccl install wheel clean
 all: configure
 	@cmake --build $(BUILD)
 	@sh cmake/cccl.sh $(BUILD) once
@@ -80,6 +81,10 @@ check-gpu-pack: configure
 	@cmake --build $(BUILD) --target check_gpu_programs
 	@tar -C $(BUILD) -cJf $(BUILD)/check-gpu.tar.xz check-gpu
 	@echo "$(BUILD)/check-gpu.tar.xz: unpack it where the GPU is, and run check-gpu/run.sh"
+
+# NVIDIA's compiler with Weir's runtime, shared and static.
+check-nvcc: all
+	@tests/nvcc/check.sh $(CURDIR) $(abspath $(BUILD))
 
 # The tests do the same in short.
 model: configure
