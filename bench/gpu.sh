@@ -7,20 +7,14 @@ build=$(cd "$1" && pwd)
 rounds=${2:-9}
 here=$(cd "$(dirname "$0")" && pwd)
 
-find_driver() {
-    for path in $(ldconfig -p 2>/dev/null | sed -n 's|.*libcuda\.so\.1 .*x86-64.* => ||p') \
-        /usr/lib/x86_64-linux-gnu/libcuda.so.1 /usr/lib64/libcuda.so.1 /usr/lib/wsl/lib/libcuda.so.1 \
-        /usr/local/nvidia/lib64/libcuda.so.1; do
-        [ -r "$path" ] && ! grep -q weir_last_message "$path" && echo "$path" && return
-    done
-}
+. "$here/../tests/gpu/find_driver.sh"
 find_runtime() {
     for home in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /usr/local/cuda-13.* /opt/cuda; do
         [ -r "$home/lib64/libcudart.so.13" ] && echo "$home/lib64/libcudart.so.13" && return
     done
 }
 driver=$(find_driver || true)
-if [ -z "$driver" ] || { [ ! -e /dev/nvidiactl ] && [ ! -e /dev/dxg ]; }; then
+if [ -z "$driver" ] || ! has_gpu; then
     echo "bench-gpu: skipped: this machine has no GPU with a driver"
     exit 0
 fi

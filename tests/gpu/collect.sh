@@ -1,13 +1,14 @@
 #!/bin/sh
 # Collects the conformance programs that weircc has built, to be run on a machine with a GPU:
 # collect.sh SOURCES PROGRAMS DIRECTORY. The directory then holds them without symbols, a list (one line a
-# program: its name, and after a tab why it is left out), and the script that runs them.
+# program: its name, and after a tab why it is left out), and the scripts that run them.
 set -eu
 sources=$1 programs=$2 out=$3
 
 rm -rf "$out"
 mkdir -p "$out"
-cp "$(dirname "$0")/run.sh" "$out/run.sh"
+here=$(dirname "$0")
+cp "$here/run.sh" "$here/find_driver.sh" "$out/"
 cd "$sources"
 for source in */*.cu */*.c; do
     name=${source%.*}

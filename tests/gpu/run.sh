@@ -8,21 +8,14 @@ set -u
 cd "$(dirname "$0")" || exit 1
 limit=${TIMEOUT:-120}
 
-find_driver() {
-    for path in $(ldconfig -p 2>/dev/null | sed -n 's|.*libcuda\.so\.1 .*x86-64.* => ||p') \
-        /usr/lib/x86_64-linux-gnu/libcuda.so.1 /usr/lib64/libcuda.so.1 /usr/lib/wsl/lib/libcuda.so.1 \
-        /usr/local/nvidia/lib64/libcuda.so.1; do
-        # Weir's has functions of its own
-        [ -r "$path" ] && ! grep -q weir_last_message "$path" && echo "$path" && return
-    done
-}
+. ./find_driver.sh
 
 driver=${DRIVER:-$(find_driver)}
 if [ -z "$driver" ]; then
     echo "check-gpu: skipped: this machine has no libcuda.so.1 of a GPU's driver"
     exit 0
 fi
-if [ -z "${DRIVER:-}" ] && [ ! -e /dev/nvidiactl ] && [ ! -e /dev/dxg ]; then
+if [ -z "${DRIVER:-}" ] && ! has_gpu; then
     echo "check-gpu: skipped: there is a driver, $driver, but no GPU"
     exit 0
 fi
