@@ -1,9 +1,11 @@
 /* D1.1, module weircc: kernels that launch kernels: what the rewriter makes of each form of a
- * launch, on both sides, and what becomes of the PTX; directives for clusters. */
+ * launch, on both sides, and what becomes of the PTX; directives for clusters, parameters that are
+ * not copied. */
 #include <stdlib.h>
 
 #include "check.h"
 #include "weircc/clusters.h"
+#include "weircc/grid_constants.h"
 #include "weircc/launch_ptx.h"
 #include "weircc/launches.h"
 
@@ -433,6 +435,39 @@ static void test_clusters(void)
                    "__cluster_dims__ of 'function', which is not a kernel");
 }
 
+/* ---- parameters ---- */
+
+/* Only what is handed over in memory has an address of its own; names may be quoted, and other
+ * annotations stay. */
+static void test_grid_constants(void)
+{
+#define STRINGS                                                                                    \
+    "@.str = private unnamed_addr constant [19 x i8] c\"weir.grid_constant\\00\", section \"x\"\n" \
+    "@.str.1 = private unnamed_addr constant [6 x i8] c\"other\\00\", section \"x\"\n"
+#define OTHER                                                                                      \
+    "  call void @llvm.var.annotation.p0.p0(ptr %0, ptr @.str.1, ptr @.f, i32 4, ptr null)\n"
+#define SIGNATURE                                                                                  \
+    "define void @\"k<(int)1>\"(ptr byval([2 x { i32, i32 }]) align 4 %0, i32 %1, "                \
+    "ptr byval(%struct.M) align 64 %map) #1 {\n"
+    struct strbuf sb = {0};
+    grid_constants_rewrite(
+        STRINGS SIGNATURE OTHER
+        "  call void @llvm.var.annotation.p0.p0(ptr %map, ptr @.str, ptr @.f, i32 4, ptr "
+        "null)\n"
+        "  call void @llvm.var.annotation.p0.p0(ptr %0, ptr @.str, ptr @.f, i32 4, ptr null)\n"
+        "  call void @llvm.var.annotation.p0.p0(ptr %7, ptr @.str, ptr @.f, i32 4, ptr null)\n"
+        "  ret void\n}\n"
+        "define void @plain(ptr %0) {\n" OTHER "}\n"
+        "!nvvm.annotations = !{!4}\n!4 = !{ptr @\"k<(int)1>\", !\"kernel\", i32 1}\n",
+        &sb);
+    CHECK_STR(sb.items, STRINGS SIGNATURE OTHER
+              "  ret void\n}\n"
+              "define void @plain(ptr %0) {\n" OTHER "}\n"
+              "!nvvm.annotations = !{!4, !5}\n!4 = !{ptr @\"k<(int)1>\", !\"kernel\", i32 1}\n"
+              "!5 = !{ptr @\"k<(int)1>\", !\"grid_constant\", !6}\n!6 = !{i32 3, i32 1}\n");
+    sb_free(&sb);
+}
+
 int main(void)
 {
     test_callees();
@@ -448,5 +483,6 @@ int main(void)
     test_stack_accesses();
     test_pointers();
     test_clusters();
+    test_grid_constants();
     return check_done();
 }

@@ -410,6 +410,8 @@ static int device_pass(struct compilation *c, const char *ptx)
     if (status == 0)
         status = step_run(dr, STEP_CASTS, llvm, NULL, NULL);
     if (status == 0)
+        status = step_run(dr, STEP_GRID_CONSTANTS, llvm, NULL, NULL);
+    if (status == 0)
         status = make_ptx(c, llvm, NULL, ptx);
     if (status == 0)
         status = finish_ptx(c, llvm, ptx, true);

@@ -8,6 +8,7 @@
 #include "casts.h"
 #include "cplusplus.h"
 #include "fatbin.h"
+#include "grid_constants.h"
 #include "modifiers.h"
 #include "rdc_asm.h"
 
@@ -42,6 +43,11 @@ static bool rewrite_casts(const char *const *files, struct diag *d)
     return casts_rewrite_file(files[0], d);
 }
 
+static bool rewrite_grid_constants(const char *const *files, struct diag *d)
+{
+    return grid_constants_rewrite_file(files[0], d);
+}
+
 static bool rewrite_modifiers(const char *const *files, struct diag *d)
 {
     return modifiers_rewrite_file(files[0], d);
@@ -65,6 +71,7 @@ static const struct {
     [STEP_DEVICE_SYMBOLS] = {"device-symbols", 2, device_symbols},
     [STEP_BOOLS] = {"bools", 1, rewrite_bools},
     [STEP_CASTS] = {"casts", 1, rewrite_casts},
+    [STEP_GRID_CONSTANTS] = {"grid-constants", 1, rewrite_grid_constants},
     [STEP_MODIFIERS] = {"modifiers", 1, rewrite_modifiers},
     [STEP_CPLUSPLUS] = {"cplusplus", 2, cplusplus},
 };

@@ -14,6 +14,7 @@ enum step {
     STEP_DEVICE_SYMBOLS, /* fat binary, assembler text: writes what puts it into an object */
     STEP_BOOLS,          /* LLVM text: rewrites it in place (bools.h) */
     STEP_CASTS,          /* LLVM text: rewrites it in place (casts.h) */
+    STEP_GRID_CONSTANTS, /* LLVM text: rewrites it in place (grid_constants.h) */
     STEP_MODIFIERS,      /* PTX: rewrites it in place (modifiers.h) */
     STEP_CPLUSPLUS,      /* assembler text, C++: writes what -cuda asks for (cplusplus.h) */
 };
