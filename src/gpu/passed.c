@@ -14,7 +14,8 @@ _Atomic uint32_t closer;
 pthread_rwlock_t capturing = PTHREAD_RWLOCK_INITIALIZER;
 static _Atomic bool failed;
 
-/* Codes that a device gives for every call once one of its kernels has failed. */
+/* Codes that a device gives for every call once one of its kernels has failed, or once it is lost.
+ */
 void device_failed(CUresult r)
 {
     bool sticky =
@@ -22,7 +23,8 @@ void device_failed(CUresult r)
          r != CUDA_ERROR_PEER_ACCESS_NOT_ENABLED && r != CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE &&
          r != CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED &&
          r != CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED) ||
-        r == CUDA_ERROR_ECC_UNCORRECTABLE || r == CUDA_ERROR_EXTERNAL_DEVICE;
+        r == CUDA_ERROR_ECC_UNCORRECTABLE || r == CUDA_ERROR_EXTERNAL_DEVICE ||
+        r == CUDA_ERROR_DEVICE_UNAVAILABLE || r == CUDA_ERROR_UNKNOWN;
     if (WEIR_UNLIKELY(sticky) && !atomic_exchange(&failed, true))
         atomic_fetch_add(&closer, 1);
 }

@@ -18,6 +18,9 @@ export CUDA_HOME
 
 "$weircc" -rdc=true -arch=sm_90 "$here/other_driver_a.cu" "$here/other_driver_b.cu" -o program || exit 1
 "$weircc" -rdc=true -arch=sm_90 "$here/other_driver_refused.cu" "$here/other_driver_b.cu" -o refused || exit 1
+"$weircc" "$here/other_driver_lost.cu" -o lost || exit 1
+"$weircc" "$here/other_driver_again.cu" -o again || exit 1
+"$weircc" "$here/other_driver_again.cu" -Xlinker --no-as-needed -lcuda -o linked || exit 1
 
 # expect STATUS PATTERN SETTINGS... : how the last command line ended, and what it printed
 expect() {
@@ -41,6 +44,34 @@ expect 1 'WEIR_DRIVER=fast: it must be cpu, gpu, auto or the path' WEIR_DRIVER=f
 expect 1 'WEIR_DRIVER=/no/such: /no/such: cannot open' WEIR_DRIVER=/no/such ./program
 expect 1 'is for CUDA 12.4, this program.s runtime needs 13.0' WEIR_DRIVER="$other" OTHER_DRIVER_VERSION=12040 ./program
 expect 1 'no CUDA-capable device' WEIR_DRIVER="$other" OTHER_DRIVER_DEVICES=0 ./program
+# What the driver says at the beginning comes through, as code and sentence, and nothing else is taken.
+starts() {
+    expect 1 "^$2\$" WEIR_DRIVER="$other" OTHER_DRIVER_INIT="$1" ./again
+}
+starts 46 'CUDA-capable device(s) is/are busy or unavailable'
+starts 102 "device doesn't have valid Grid license"
+starts 802 'system not yet initialized'
+starts 803 'system has unsupported display driver / cuda driver combination'
+starts 804 'forward compatibility was attempted on non supported HW'
+starts 999 'unknown error'
+
+# Two drivers in one process: the program's own calls of cu* would go to the other one.
+expect 1 "the program has loaded Weir's libcuda.so.1, which runs on the CPU" WEIR_DRIVER=gpu ./linked
+expect 0 '^no error$' WEIR_DRIVER=cpu ./linked
+
+# A device that is lost while the program runs, over pools of both kinds.
+for pools in own driver; do
+    for code in 46 214 700 719 999; do
+        expect 0 '^right$' WEIR_DRIVER="$other" WEIR_POOLS=$pools OTHER_DRIVER_LOST=$code ./lost $code
+    done
+done
+
+# A part of a device (MIG, vGPU) may lack what own pools need: then the driver's serve.
+expect 0 '^no error$' WEIR_DRIVER="$other" OTHER_DRIVER_MAPS=0 ./again
+if grep -q WEIR_POOLS out; then echo "own pools were not asked for, and their lack is told"; fail=1; fi
+expect 0 'WEIR_POOLS=own: the driver lacks virtual memory management' WEIR_DRIVER="$other" OTHER_DRIVER_MAPS=0 WEIR_POOLS=own ./again
+expect 0 'allocated 200 times, freed 200 times' WEIR_DRIVER="$other" WEIR_POOLS=driver ./again
+
 expect 1 'the initial value of a variable has the address of a managed variable' WEIR_DRIVER="$other" ./refused
 
 # Found by the loader, as a GPU's driver is. Where this machine has one, that may be found as well.
@@ -49,6 +80,7 @@ ln -s "$other" found/libcuda.so.1
 expect 0 '^right$' WEIR_DRIVER=auto OTHER_DRIVER_DEVICES=0 LD_LIBRARY_PATH=found ./program
 expect 0 '^right$' WEIR_DRIVER=gpu LD_LIBRARY_PATH=found ./program
 expect 1 'no CUDA-capable device' WEIR_DRIVER=gpu LD_LIBRARY_PATH=found OTHER_DRIVER_DEVICES=0 ./program
+expect 1 "the program has loaded another libcuda.so.1 than Weir's" LD_PRELOAD=found/libcuda.so.1 WEIR_DRIVER=cpu ./program
 expect 0 '^right$' LD_LIBRARY_PATH=found "$weir" run --device=cpu ./program
 expect 0 'links .*libcudadevrt' LD_LIBRARY_PATH=found "$weir" run --device=gpu ./program
 expect 2 'a process has one driver' "$weir" run --device=cpu,gpu ./program

@@ -9,6 +9,7 @@
 #define PUBLIC __attribute__((visibility("default")))
 
 void *other_driver_weir(const char *name);
+void other_driver_lose(int code);
 #define WEIRS(name) ((__typeof__(&name))other_driver_weir(#name))
 
 static int setting(const char *name, int otherwise)
@@ -21,6 +22,8 @@ static int setting(const char *name, int otherwise)
 PUBLIC CUresult cuInit(unsigned flags)
 {
     unsetenv("WEIR_DRIVER"); /* Weir's refuses to stand in for a GPU's */
+    if (setting("OTHER_DRIVER_INIT", 0) != 0)
+        return (CUresult)setting("OTHER_DRIVER_INIT", 0);
     return setting("OTHER_DRIVER_DEVICES", 1) > 0 ? WEIRS(cuInit)(flags) : CUDA_ERROR_NO_DEVICE;
 }
 
@@ -78,4 +81,47 @@ PUBLIC CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const c
     (void)state, (void)type, (void)count, (void)options, (void)values;
     fprintf(stderr, "other driver: links %s\n", path);
     return CUDA_SUCCESS;
+}
+
+PUBLIC CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)
+{
+    CUresult r = WEIRS(cuDeviceGetAttribute)(value, which, device);
+
+    if (r == CUDA_SUCCESS && which == CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED)
+        *value = *value && setting("OTHER_DRIVER_MAPS", 1);
+    return r;
+}
+
+/* ---- what the program does ---- */
+
+static int lost; /* the code that calls have come to give */
+static unsigned allocated, freed;
+
+PUBLIC CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                               unsigned by, unsigned bz, unsigned shared, CUstream stream,
+                               void **params, void **extra)
+{
+    if (lost != 0)
+        return (CUresult)lost;
+    lost = setting("OTHER_DRIVER_LOST", 0);
+    if (lost != 0)
+        other_driver_lose(lost);
+    return WEIRS(cuLaunchKernel)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
+}
+
+PUBLIC CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
+{
+    allocated++;
+    return lost != 0 ? (CUresult)lost : WEIRS(cuMemAlloc_v2)(out, bytes);
+}
+
+PUBLIC CUresult cuMemFree_v2(CUdeviceptr at)
+{
+    freed++;
+    return lost != 0 ? (CUresult)lost : WEIRS(cuMemFree_v2)(at);
+}
+
+__attribute__((destructor)) static void tell(void)
+{
+    fprintf(stderr, "other driver: allocated %u times, freed %u times\n", allocated, freed);
 }
