@@ -98,14 +98,13 @@ static val to_tf32(struct builder *b, val x, enum rounding mode)
 {
     struct alu *a = b->a;
     x = clamp_float(b, x, max_tf32);
-    val w = ir_as_int(a, x), r = w, kept = ir_k(w, 0xffffe000);
-    if (mode == ROUND_RNA)
-        r = ir_add(a, w, ir_k(w, 0x1000));
-    else if (mode == ROUND_RN)
+    val w = ir_as_int(a, x), r = w, kept = ir_k(w, 0xffffe000), nan = ir_isnan(a, x);
+    if (mode == ROUND_RNA) /* not "nan ? this : that" of the results: an operation less */
+        return ir_and(a, ir_add(a, w, ir_select(a, nan, ir_k(w, 0), ir_k(w, 0x1000))), kept);
+    if (mode == ROUND_RN)
         r = ir_add(a, ir_add(a, w, ir_k(w, 0xfff)),
                    ir_and(a, ir_lshr(a, w, ir_k(w, 13)), ir_k(w, 1)));
-    val nan = mode == ROUND_RNA ? ir_and(a, w, kept) : ir_k(w, 0x7fffe000);
-    return ir_select(a, ir_isnan(a, x), nan, ir_and(a, r, kept));
+    return ir_select(a, nan, ir_k(w, 0x7fffe000), ir_and(a, r, kept));
 }
 
 /* Integer to f16 or bf16 bits. For f16, integers beyond 2^17 are as infinite as 2^17 itself. */

@@ -374,14 +374,51 @@ static bool can_use_variable(const struct baseline *q, const struct fact *load,
     return true;
 }
 
-/* Values whose only use is a store into a variable are computed there, unless it is accessed in
- * between. */
+/* The memory of this function that the store writes from its beginning on: a variable, or what is
+ * also passed to functions; NULL: something else. */
+static LLVMValueRef stored_into(const struct baseline *q, LLVMValueRef store)
+{
+    LLVMValueRef p = LLVMIsAStoreInst(store) != NULL ? LLVMGetOperand(store, 1) : NULL;
+    if (p == NULL || LLVMIsAAllocaInst(p) == NULL || baseline_fact(q, p) == NULL ||
+        LLVMGetVolatile(store))
+        return NULL;
+    LLVMTypeRef held = LLVMGetAllocatedType(p), value = LLVMTypeOf(LLVMGetOperand(store, 0));
+    bool fits = baseline_in_memory(value) &&
+                LLVMABISizeOfType(q->data, held) >= LLVMABISizeOfType(q->data, value);
+    return fits ? p : NULL;
+}
+
+/* May the instruction access that memory, an alloca? */
+static bool may_access(const struct baseline *q, LLVMValueRef i, LLVMValueRef memory)
+{
+    if (baseline_fact(q, i)->slot == memory)
+        return true;
+    if (LLVMIsAAllocaInst(memory) != NULL && baseline_fact(q, memory)->variable)
+        return variable_of(q, i) == baseline_fact(q, memory);
+    if (LLVMIsACallInst(i) != NULL)
+        return LLVMIsAFunction(LLVMGetCalledValue(i)) == NULL ||
+               LLVMGetIntrinsicID(LLVMGetCalledValue(i)) == 0;
+    return LLVMIsALoadInst(i) != NULL || LLVMIsAStoreInst(i) != NULL;
+}
+
+/* Whether nothing between two instructions of the block may access that memory. */
+static bool untouched(const struct baseline *q, const struct fact *from, const struct fact *to,
+                      LLVMValueRef memory)
+{
+    for (uint32_t at = from->at + 1; at < to->at; at++)
+        if (may_access(q, q->block.items[at - 1], memory))
+            return false;
+    return true;
+}
+
+/* Values whose only use is a store into memory of this function are computed there, unless it is
+ * accessed in between. */
 static void assign_slots(struct baseline *q)
 {
     for (size_t n = 0; n < q->block.count; n++) {
-        LLVMValueRef store = q->block.items[n], v;
-        struct fact *f = baseline_fact(q, store), *variable = variable_of(q, store), *o;
-        if (variable == NULL || LLVMIsAStoreInst(store) == NULL)
+        LLVMValueRef store = q->block.items[n], memory = stored_into(q, store), v;
+        struct fact *f = baseline_fact(q, store), *o;
+        if (memory == NULL)
             continue;
         v = LLVMGetOperand(store, 0);
         o = baseline_fact(q, v);
@@ -389,14 +426,60 @@ static void assign_slots(struct baseline *q)
             LLVMGetInstructionParent(v) != LLVMGetInstructionParent(store) ||
             LLVMGetNextUse(LLVMGetFirstUse(v)) != NULL)
             continue;
-        bool free = true;
-        for (uint32_t at = o->at + 1; free && at < f->at; at++)
-            free = variable_of(q, q->block.items[at - 1]) != variable;
-        if (free) {
-            o->slot = variable->value;
+        if (untouched(q, o, f, memory)) {
+            o->slot = memory;
             f->done = true;
         }
     }
+}
+
+/* A cast that changes no bits: memory that holds the one holds the other, too. */
+static bool is_same_memory(LLVMValueRef i)
+{
+    return LLVMIsABitCastInst(i) != NULL && baseline_in_memory(LLVMTypeOf(i)) &&
+           baseline_in_memory(LLVMTypeOf(LLVMGetOperand(i, 0)));
+}
+
+/* What is only cast before it is stored is computed there, too. */
+static void pass_slots(struct baseline *q)
+{
+    for (size_t n = q->block.count; n-- > 0;) {
+        LLVMValueRef cast = q->block.items[n], v;
+        struct fact *f = baseline_fact(q, cast), *o;
+        if (f->slot == NULL || !is_same_memory(cast))
+            continue;
+        v = LLVMGetOperand(cast, 0);
+        o = baseline_fact(q, v);
+        if (o == NULL || (LLVMIsALoadInst(v) != NULL && variable_of(q, v) != NULL) ||
+            LLVMGetInstructionParent(v) != LLVMGetInstructionParent(cast) ||
+            LLVMGetNextUse(LLVMGetFirstUse(v)) != NULL)
+            continue;
+        if (untouched(q, o, f, f->slot))
+            o->slot = f->slot;
+    }
+}
+
+/* Has a cast that changes no bits share its operand's memory, as long as nothing else is written
+ * there. */
+static bool share_memory(struct baseline *q, struct fact *f)
+{
+    struct fact *o =
+        is_same_memory(f->value) ? baseline_fact(q, LLVMGetOperand(f->value, 0)) : NULL;
+    if (o == NULL || o->memory == NULL || (f->slot != NULL && f->slot != o->memory))
+        return false;
+    const struct fact *variable = baseline_fact(q, o->memory);
+    uint32_t last = last_use(q, f->value);
+    if (f->slot == NULL && (last == UINT32_MAX || (o->temp >= 0 && o->last != f->at)))
+        return false;
+    for (uint32_t at = f->at + 1; f->slot == NULL && variable != NULL && at < last; at++)
+        if (writes_variable(q, q->block.items[at - 1], variable))
+            return false;
+    f->memory = o->memory;
+    f->temp = o->temp;
+    f->last = last;
+    o->temp = -1;
+    f->done = true;
+    return true;
 }
 
 static bool concerns_vectors(LLVMValueRef i)
@@ -432,6 +515,8 @@ static void transform_instruction(struct baseline *q, LLVMValueRef i)
                baseline_in_memory(LLVMTypeOf(i)) && can_use_variable(q, f, variable)) {
         f->memory = variable->value;
         f->done = true;
+    } else if (share_memory(q, f)) {
+        return;
     } else if (baseline_describe(q, i, &o)) {
         call_operation(q, f, &o);
     } else {
@@ -445,6 +530,7 @@ static void transform_block(struct baseline *q, LLVMBasicBlockRef bb)
     for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i != NULL; i = LLVMGetNextInstruction(i))
         vec_push(&q->block, i);
     assign_slots(q);
+    pass_slots(q);
     for (size_t n = 0; n < q->block.count; n++)
         transform_instruction(q, q->block.items[n]);
     for (size_t n = 0; n < q->temps.count; n++)
