@@ -25,6 +25,14 @@ static struct {
          .once = PTHREAD_ONCE_INIT,
          .barrier_once = PTHREAD_ONCE_INIT};
 
+/* Drains take turns in the order in which they came: a mutex alone would let threads that free all
+ * the time keep a reset from its turn. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t turns;
+    uint64_t next, now;
+} queue = {.lock = PTHREAD_MUTEX_INITIALIZER, .turns = PTHREAD_COND_INITIALIZER};
+
 enum {
     YIELDS = 64,              /* looks at a thread that is in a call before sleeping between them */
     NAP_US = 100,             /* then */
@@ -111,17 +119,38 @@ static bool leaves(struct hold_thread *t, bool sleep)
     return true;
 }
 
+static void await_turn(void)
+{
+    pthread_mutex_lock(&queue.lock);
+    uint64_t mine = queue.next++;
+    while (queue.now != mine)
+        pthread_cond_wait(&queue.turns, &queue.lock);
+    pthread_mutex_unlock(&queue.lock);
+}
+
+static void end_turn(void)
+{
+    pthread_mutex_lock(&queue.lock);
+    if (queue.next != ++queue.now)
+        pthread_cond_broadcast(&queue.turns);
+    pthread_mutex_unlock(&queue.lock);
+}
+
 static bool drain(bool sleep)
 {
     int cancel;
+    if (slow_path(SLOW_PATH_FORKED) != 0)
+        return true; /* there is no other thread, but locks may be held by some that were */
     uint32_t calls = hold_pause();
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* a lock is held while it sleeps */
+    await_turn();
     barrier_of_all();
     pthread_mutex_lock(&all.lock);
     struct hold_thread *t = all.first;
     while (t != NULL && leaves(t, sleep))
         t = t->next;
     pthread_mutex_unlock(&all.lock);
+    end_turn();
     pthread_setcancelstate(cancel, NULL);
     hold_resume(calls);
     return t == NULL;

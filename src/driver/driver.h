@@ -147,7 +147,7 @@ struct CUmemPoolHandle_st {
     CUmemPoolProps props;                          /* as asked for */
     _Atomic unsigned char access[MEM_MAX_DEVICES]; /* CUmemAccess_flags of devices but its own */
     _Atomic unsigned char host_access[2];          /* of the host and its NUMA nodes, as kept */
-    struct CUmemPoolHandle_st *next;               /* older */
+    struct CUmemPoolHandle_st *next, **link;       /* older; what points to it in the list of all */
 };
 
 /* One compiled variant of a kernel. Immutable once published, but for what is atomic; found without

@@ -311,6 +311,7 @@ struct pool {
     bool gone;                /* it has ended, and is only looked at; under the list's lock */
     _Atomic uint32_t dropped; /* shards that go when they are empty */
     struct pool *next;        /* younger, or the next one that is gone; under the list's lock */
+    struct pool **link;       /* what points to it in the list of all */
 };
 
 /* ---- watching (watch.c) ---- */

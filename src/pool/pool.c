@@ -7,13 +7,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "pool/internal.h"
 
 /* All pools, the oldest first. The lock also guards which shards a stream has. */
 static struct {
     pthread_mutex_t lock;
-    struct pool *oldest;
-    struct pool *gone; /* calls under way may still look at them */
+    struct pool *oldest, **last; /* last: where the next one goes; NULL: there was none yet */
+    struct pool *gone;           /* calls under way may still look at them */
     uint64_t shard_ids, pool_numbers;
     bool registered;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -166,10 +167,9 @@ struct pool *pool_new(const struct pool_config *config, struct diag *d)
     common->next = NULL;
     p->common = common;
     shard_init(common, p, NULL);
-    struct pool **last = &all.oldest;
-    while (*last != NULL)
-        last = &(*last)->next;
-    *last = p;
+    p->link = all.last != NULL ? all.last : &all.oldest;
+    *p->link = p;
+    all.last = &p->next;
     pthread_mutex_unlock(&all.lock);
     return p;
 }
@@ -249,23 +249,29 @@ void pool_free_gone(struct pool *list)
     }
 }
 
+/* Ends a destroyed pool if it is at rest. The list's lock is held. */
+static bool end_at_rest(struct pool *p)
+{
+    pool_lock_all(p);
+    if (!at_rest(p)) {
+        pool_unlock_all(p);
+        return false;
+    }
+    drop_all(p);
+    if (p->next == NULL)
+        all.last = p->link;
+    LIST_REMOVE(p);
+    finish(p);
+    return true;
+}
+
 /* Ends the destroyed pools that are at rest. The list's lock is held. */
 static void reap(void)
 {
-    for (struct pool **at = &all.oldest, *p; (p = *at) != NULL;) {
-        if (!atomic_load(&p->destroyed)) {
-            at = &p->next;
-            continue;
-        }
-        pool_lock_all(p);
-        if (!at_rest(p)) {
-            pool_unlock_all(p);
-            at = &p->next;
-            continue;
-        }
-        drop_all(p);
-        *at = p->next;
-        finish(p);
+    for (struct pool *p = all.oldest, *next; p != NULL; p = next) {
+        next = p->next;
+        if (atomic_load(&p->destroyed))
+            end_at_rest(p);
     }
 }
 
@@ -292,8 +298,8 @@ void pool_destroy(struct pool *p)
     p->config.user = NULL;
     pthread_mutex_unlock(&p->lock);
     atomic_store(&p->destroyed, true);
-    atomic_store(&pool_freed, true);
-    reap();
+    if (!end_at_rest(p))
+        atomic_store(&pool_freed, true);
     pthread_mutex_unlock(&all.lock);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "driver/error/checks.h"
 #include "driver/error/site.h"
 #include "driver/graph/graph.h"
@@ -78,8 +79,7 @@ static CUresult make_of_pool(CUmemoryPool *out, const CUmemPoolProps *props)
         handle_free(h);
         return driver_error(CUDA_ERROR_OUT_OF_MEMORY, "%s", d.text);
     }
-    h->next = all.pools;
-    all.pools = h;
+    LIST_INSERT(all.pools, h);
     *out = h;
     return CUDA_SUCCESS;
 }
@@ -193,8 +193,7 @@ CUmemoryPool pool_adopt(struct mem_file *f, CUdevice dev)
                                     .location = {CU_MEM_LOCATION_TYPE_DEVICE, dev}};
         if (dev < 0)
             h->props.location = (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
-        h->next = all.pools;
-        all.pools = h;
+        LIST_INSERT(all.pools, h);
         if (observed())
             observe_object_made(OBSERVE_POOL_OBJECT, h);
     }
@@ -206,10 +205,7 @@ CUmemoryPool pool_adopt(struct mem_file *f, CUdevice dev)
 /* Takes a wiped handle off the list. The lock is held. */
 static void pool_unlist(CUmemoryPool h)
 {
-    struct CUmemPoolHandle_st **at = &all.pools;
-    while (*at != h)
-        at = &(*at)->next;
-    *at = h->next;
+    LIST_REMOVE(h);
     CUmemoryPool current = h;
     if (h->ordinal >= 0)
         atomic_compare_exchange_strong(&all.device[h->ordinal].current, &current, NULL);
