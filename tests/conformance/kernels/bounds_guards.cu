@@ -236,6 +236,89 @@ template <class T, unsigned SORTED> static void exchanges()
     cudaFree(keys);
 }
 
+/* ---- addresses of 32 bits ---- */
+
+/* Shared addresses of 32 bits, as nvcc has them, that lie below 0 in lanes whose guard is false:
+ * loads, stores, pairs, atomics and copies, forwards and backwards. */
+__global__ void narrow_addresses(unsigned *out, unsigned by, const unsigned *from)
+{
+    __shared__ __align__(16) unsigned row[128];
+    __shared__ __align__(16) unsigned other[128];
+    unsigned t = threadIdx.x, at = (unsigned)__cvta_generic_to_shared(row), got = 0, high = 0;
+    unsigned beside = (unsigned)__cvta_generic_to_shared(other);
+
+    row[t] = t + 1;
+    other[t] = 1000;
+    __syncthreads();
+    if (t >= by) {
+        unsigned p = at + (t - by) * 4;
+        asm volatile("ld.shared.u32 %0, [%1];" : "=r"(got) : "r"(p) : "memory");
+    }
+    out[t] = got;
+    got = 0;
+    if (t <= by) {
+        unsigned p = at + (by - t) * 4;
+        asm volatile("ld.shared.u32 %0, [%1];" : "=r"(got) : "r"(p) : "memory");
+    }
+    out[128 + t] = got;
+    got = 0;
+    if (t >= by && t < 64) {
+        unsigned p = at + (t - by) * 8;
+        asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
+                     : "=r"(got), "=r"(high)
+                     : "r"(p)
+                     : "memory");
+    }
+    out[256 + t] = got * 1000 + high;
+    if (t >= by) {
+        unsigned p = beside + (t - by) * 4, t2 = t * 2;
+        asm volatile("st.shared.u32 [%0], %1;" ::"r"(p), "r"(t2) : "memory");
+    }
+    __syncthreads();
+    if (t >= by) {
+        unsigned p = beside + (t - by) * 4;
+        asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(p), "r"(7) : "memory");
+    }
+    __syncthreads();
+    out[384 + t] = other[t];
+    __syncthreads();
+    if (t >= by) {
+        unsigned p = at + (t - by) * 4;
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(p), "l"(from + t) : "memory");
+    }
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
+    out[512 + t] = row[t];
+}
+
+static void narrow()
+{
+    unsigned *out, *from;
+    cudaMallocManaged(&out, 640 * 4);
+    cudaMallocManaged(&from, 128 * 4);
+    for (unsigned t = 0; t < 128; t++)
+        from[t] = 5000 + t;
+    for (unsigned by : {0u, 1u, 5u, 31u, 33u, 100u, 127u}) {
+        narrow_addresses<<<1, 128>>>(out, by, from);
+        if (cudaDeviceSynchronize() != cudaSuccess) {
+            CHECK(!"no lane outside its guard accesses memory");
+            return;
+        }
+        unsigned wrong = 0;
+        for (unsigned t = 0; t < 128; t++) {
+            unsigned k = t - by, pair = t >= by && t < 64 ? (2 * k + 1) * 1000 + 2 * k + 2 : 0;
+            wrong += out[t] != (t >= by ? k + 1 : 0);
+            wrong += out[128 + t] != (t <= by ? by - t + 1 : 0);
+            wrong += t < 64 && out[256 + t] != pair;
+            wrong += out[384 + t] != (t + by < 128 ? (t + by) * 2 + 7 : 1000);
+            wrong += out[512 + t] != (t + by < 128 ? 5000 + t + by : t + 1);
+        }
+        CHECK_EQ_INT(wrong, 0);
+    }
+    cudaFree(out);
+    cudaFree(from);
+}
+
 /* ---- a fault ---- */
 
 __global__ void misread(const char *bytes, const int *start, int *out)
@@ -270,6 +353,7 @@ int main()
     exchanges<float, 16>();
     exchanges<long long, 32>();
     exchanges<short, 16>();
+    narrow();
     fault();
     return check_done();
 }

@@ -121,6 +121,19 @@ static void check_pointer(struct codegen *cg, const struct access *a, LLVMValueR
     fault_if(cg, bad, mask_bits(cg), v);
 }
 
+/* The address of a segment's first lane in a register. In one of 32 bits, which shared addresses may
+ * have, it may lie below 0 while those of the lanes that take part do not (`if (t >= n) x = s[t -
+ * n]`): these come right when it has its sign. */
+static LLVMValueRef register_base(struct codegen *cg, const struct ptx_operand *o, unsigned seg,
+                                  int s)
+{
+    const struct jreg *r = &cg->k->regs[o->reg];
+    bool moves = r->uniformity.stride != 0 || r->uniformity.brk != 0;
+    if (!moves || ptx_type_bits((enum ptx_type)r->type) != 32)
+        return operand_scalar(cg, o, PTX_U64, seg, s);
+    return LLVMBuildSExt(cg->alu.b, operand_scalar(cg, o, PTX_U32, seg, s), cg->i64, "");
+}
+
 /* Base of an address operand for one segment, as an i64 in its own space. */
 LLVMValueRef mem_base(struct codegen *cg, const struct ptx_operand *o, unsigned seg, int s)
 {
@@ -128,7 +141,7 @@ LLVMValueRef mem_base(struct codegen *cg, const struct ptx_operand *o, unsigned 
     LLVMValueRef v;
     if (o->reg >= 0) {
         p.kind = PTX_OPR_REG;
-        v = operand_scalar(cg, &p, PTX_U64, seg, s);
+        v = register_base(cg, &p, seg, s);
     } else if (o->var != NULL) {
         p.kind = PTX_OPR_SYM;
         return operand_scalar(cg, &p, PTX_U64, seg, s);
