@@ -76,9 +76,11 @@ void fifo_flush(struct fifo *f, int to_stderr)
 
 void fifo_free(struct fifo *f)
 {
+    pthread_mutex_lock(&f->lock); /* a thread that waited for other work may print what it left */
     free(f->bytes);
     f->bytes = NULL;
     f->size = f->head = f->used = 0;
+    pthread_mutex_unlock(&f->lock);
 }
 
 /* ---- formatting ---- */

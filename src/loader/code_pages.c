@@ -33,17 +33,26 @@ size_t code_page(void)
     return known;
 }
 
-static struct range *range_new(size_t pages, struct diag *d)
+/* Address space for that many pages; NULL: there is not so much. */
+static void *map_free(size_t pages)
 {
-    size_t least = RANGE_BYTES / code_page();
-    if (pages < least)
-        pages = least;
     void *base = mmap(NULL, pages * code_page(), PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED) {
-        diag_set(d, 0, 0, "cannot reserve memory for compiled code: %s", strerror(errno));
+    return base != MAP_FAILED ? base : NULL;
+}
+
+static struct range *range_new(size_t pages, struct diag *d)
+{
+    size_t wanted = RANGE_BYTES / code_page();
+    wanted = wanted < pages ? pages : wanted;
+    void *base = map_free(wanted);
+    if (base == NULL && wanted > pages) /* the address space may be limited */
+        base = map_free(wanted = pages);
+    if (base == NULL) {
+        diag_set_memory(d, "no room for compiled code");
         return NULL;
     }
+    pages = wanted;
     struct range *r = xcalloc(1, sizeof *r);
     r->base = base;
     r->pages = pages;
@@ -86,7 +95,7 @@ static uint8_t *alloc_locked(size_t pages, struct diag *d)
         return NULL;
     uint8_t *at = r->base + first * code_page();
     if (mprotect(at, pages * code_page(), PROT_READ | PROT_WRITE) != 0) {
-        diag_set(d, 0, 0, "cannot get memory for compiled code: %s", strerror(errno));
+        diag_set_memory(d, "no memory for compiled code");
         return NULL;
     }
     memset(r->taken + first, 1, pages);

@@ -234,7 +234,10 @@ static const struct jit_plugin *open_locked(struct diag *d)
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) {
         const char *why = dlerror();
-        diag_set(d, 0, 0, "the kernel compiler cannot be loaded: %s", why != NULL ? why : path);
+        if (why != NULL && strstr(why, "failed to map segment") != NULL) /* its only word on that */
+            diag_set_memory(d, "the kernel compiler cannot be loaded");
+        else
+            diag_set(d, 0, 0, "the kernel compiler cannot be loaded: %s", why != NULL ? why : path);
         return NULL;
     }
     jit_plugin_fn entry = (jit_plugin_fn)dlsym(handle, "weir_jit_plugin");

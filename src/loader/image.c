@@ -242,7 +242,9 @@ static bool protect(struct loading *l, struct diag *d)
     uint64_t code = l->start[RUN_CONST], constants = l->start[RUN_DATA] - l->start[RUN_CONST];
     if (mprotect(base, code, PROT_READ | PROT_EXEC) != 0 ||
         (constants > 0 && mprotect(base + code, constants, PROT_READ) != 0))
-        return diag_set(d, 0, 0, "cannot make compiled code executable: %s", strerror(errno));
+        return errno == ENOMEM
+                   ? diag_set_memory(d, "compiled code cannot be made executable")
+                   : diag_set(d, 0, 0, "cannot make compiled code executable: %s", strerror(errno));
     l->machine->flush(base, code);
     return true;
 }

@@ -33,6 +33,17 @@ done
 for kib in 2000000 4000000 8000000 16000000 32000000 64000000; do
     under works "ulimit -v $kib"
 done
+# With the code in a cache there is less to do; where it fails, memory is said to be what lacks.
+WEIR_CACHE_DIR="$directory/warm" "$program" plain > /dev/null 2>&1
+for kib in 200000 250000 300000 330000 360000 400000; do
+    out=$( (ulimit -v $kib && timeout 5 true || exit 77
+        WEIR_CACHE_DIR="$directory/warm" timeout -s KILL 60 "$program" plain) 2>&1)
+    case $?,$out in
+    0,* | 77,*) ;;
+    *,*memory* | *,*Memory*) ;;
+    *) echo "ulimit -v $kib with a cache: $out"; bad=1 ;;
+    esac
+done
 # Data: what is private and can be written.
 for kib in 1000 10000 50000 100000 200000 400000; do
     under any "ulimit -d $kib"
