@@ -1,46 +1,18 @@
-/* capture: what else the runtime calls that order depends on: commands of the legacy stream, which
+/* capture: what else the runtime calls that order depends on: launches in the legacy stream, which
  * all blocking streams wait for; captures; events that graphs and launches record. */
 #include "gpu/internal.h"
 
-/* ---- commands of the legacy stream ---- */
+/* ---- launches ---- */
 
-/* The context when the stream is the legacy one and order is followed; NULL: the call is like any
- * other. */
-static inline struct context *legacy_begins(CUstream h, uint64_t *at)
+CUresult gpu_cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                            unsigned by, unsigned bz, unsigned shared, CUstream s, void **params,
+                            void **extra)
 {
-    if (!followed() || (h != NULL && h != CU_STREAM_LEGACY))
-        return NULL;
-    *at = tick();
-    return context_current();
+    uint64_t at = 0;
+    struct context *c = legacy_begins(s, &at);
+    return legacy_ends(c, at,
+                       driver.cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, s, params, extra));
 }
-
-static inline CUresult legacy_ends(struct context *c, uint64_t at, CUresult r)
-{
-    if (c != NULL && r == CUDA_SUCCESS)
-        raise_to(&c->legacy_tick, at);
-    return r;
-}
-
-#define COMMAND(name, parameters, stream, ...)                                                     \
-    CUresult gpu_##name parameters                                                                 \
-    {                                                                                              \
-        uint64_t at = 0;                                                                           \
-        struct context *c = legacy_begins(stream, &at);                                            \
-        return legacy_ends(c, at, driver.name(__VA_ARGS__));                                       \
-    }
-
-COMMAND(cuLaunchKernel,
-        (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-         unsigned shared, CUstream s, void **params, void **extra),
-        s, f, gx, gy, gz, bx, by, bz, shared, s, params, extra)
-COMMAND(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s), s, to, from, n, s)
-COMMAND(cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t n, CUstream s), s, to, from,
-        n, s)
-COMMAND(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t n, CUstream s), s, to, from, n, s)
-COMMAND(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s), s, to, from,
-        n, s)
-COMMAND(cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t n, CUstream s), s, to, value,
-        n, s)
 
 CUresult gpu_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params,
                               void **extra)

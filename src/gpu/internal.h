@@ -122,6 +122,7 @@ struct context {
     _Atomic uint64_t legacy_tick; /* of the latest command of the legacy stream that was seen */
     _Atomic uint64_t all_proven;  /* the host has waited for the whole context */
     _Atomic bool gone;            /* the device was reset */
+    struct staging *staging;
     pthread_mutex_t events_lock;
     CUevent *events; /* spare ones */
     size_t event_count, event_capacity;
@@ -213,6 +214,25 @@ void stream_settle(struct stream *s);
 /* Whether it, or any other, is in a capture that makes looking at it an error. */
 bool stream_is_captured(const struct stream *s);
 
+/* ---- commands of the legacy stream ---- */
+
+/* The context when the stream is the legacy one and order is followed; NULL: the call is like any
+ * other. */
+static inline struct context *legacy_begins(CUstream h, uint64_t *at)
+{
+    if (!followed() || (h != NULL && h != CU_STREAM_LEGACY))
+        return NULL;
+    *at = tick();
+    return context_current();
+}
+
+static inline CUresult legacy_ends(struct context *c, uint64_t at, CUresult r)
+{
+    if (c != NULL && r == CUDA_SUCCESS)
+        raise_to(&c->legacy_tick, at);
+    return r;
+}
+
 /* ---- threads (thread.c) ---- */
 
 enum { THREAD_STREAMS = 8 };
@@ -248,6 +268,34 @@ uint64_t range_kept(int device);
 bool range_give_back(int device);
 /* Whether the address is in a range of ours. */
 bool range_holds(uint64_t address);
+
+/* ---- memory of cudaMalloc (kept.c) ---- */
+
+/* Memory of that size that is kept; false: there is none. */
+bool kept_alloc(CUdeviceptr *out, size_t bytes);
+/* The driver has made an allocation in the current context. */
+void kept_made(CUdeviceptr at, size_t bytes);
+CUresult kept_free(CUdeviceptr at);
+uint64_t kept_bytes(int device);
+/* Whether the address is in memory that is kept: to the program it is free. */
+extern WEIR_OWN _Atomic size_t kept_count;
+bool kept_holds_any(CUdeviceptr at);
+static inline bool kept_holds(CUdeviceptr at)
+{
+    return WEIR_UNLIKELY(atomic_load_explicit(&kept_count, memory_order_relaxed) > 0) &&
+           kept_holds_any(at);
+}
+/* Gives it back to the driver; false: there was none. */
+bool kept_give_back(int device);
+void kept_forget(int device); /* the device is reset */
+
+/* ---- copies of pageable memory (staging.c) ---- */
+
+struct staging;
+struct staging *staging_new(void); /* of a context */
+/* Makes a large copy between pageable memory of the host and the device, and waits for it. False:
+ * it is for the driver to make. */
+bool staging_copy(bool to_device, char *host, CUdeviceptr device, size_t size, CUresult *r);
 
 /* ---- pools (pool.c) ---- */
 

@@ -188,6 +188,7 @@ CUresult gpu_cuMemPoolDestroy(CUmemoryPool h)
 bool pools_give_back(int device)
 {
     bool given = pool_give_back(device);
+    given |= kept_give_back(device);
     return range_give_back(device) || given;
 }
 
@@ -279,7 +280,7 @@ int gpu_weir_free_async(unsigned long long at, void *stream, enum weir_call call
 CUresult gpu_cuMemFree_v2(CUdeviceptr at)
 {
     if (!range_holds(at))
-        return driver.cuMemFree_v2(at);
+        return kept_free(at);
     return pool_free_now((void *)(uintptr_t)at, (struct pool_by){0}) == POOL_OK
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_VALUE;
@@ -287,12 +288,37 @@ CUresult gpu_cuMemFree_v2(CUdeviceptr at)
 
 /* ---- the device's memory, and what is in it ---- */
 
+/* Whether it may help to try again. */
+static bool memory_came_back(CUresult r)
+{
+    struct context *c = r == CUDA_ERROR_OUT_OF_MEMORY ? context_current() : NULL;
+    return c != NULL && pools_give_back(c->device);
+}
+
+#define ALLOCATION(name, parameters, ...)                                                          \
+    CUresult gpu_##name parameters                                                                 \
+    {                                                                                              \
+        CUresult r = driver.name(__VA_ARGS__);                                                     \
+        return WEIR_UNLIKELY(memory_came_back(r)) ? driver.name(__VA_ARGS__) : r;                  \
+    }
+
+ALLOCATION(cuMemAllocPitch_v2,
+           (CUdeviceptr * out, size_t *pitch, size_t width, size_t height, unsigned element), out,
+           pitch, width, height, element)
+ALLOCATION(cuArray3DCreate_v2, (CUarray * out, const CUDA_ARRAY3D_DESCRIPTOR *d), out, d)
+ALLOCATION(cuMipmappedArrayCreate,
+           (CUmipmappedArray * out, const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned levels), out, d,
+           levels)
+
 CUresult gpu_cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
 {
+    if (kept_alloc(out, bytes))
+        return CUDA_SUCCESS;
     CUresult r = driver.cuMemAlloc_v2(out, bytes);
-    struct context *c = r == CUDA_ERROR_OUT_OF_MEMORY ? context_current() : NULL;
-    if (c != NULL && pools_give_back(c->device))
+    if (memory_came_back(r))
         r = driver.cuMemAlloc_v2(out, bytes);
+    if (r == CUDA_SUCCESS)
+        kept_made(*out, bytes);
     return r;
 }
 
@@ -301,7 +327,7 @@ CUresult gpu_cuMemGetInfo_v2(size_t *unused, size_t *total)
     CUresult r = driver.cuMemGetInfo_v2(unused, total);
     struct context *c = r == CUDA_SUCCESS ? context_current() : NULL;
     if (c != NULL)
-        *unused += range_kept(c->device);
+        *unused += range_kept(c->device) + kept_bytes(c->device);
     return r;
 }
 
@@ -343,9 +369,9 @@ CUresult gpu_cuPointerGetAttributes(unsigned count, CUpointer_attribute *which, 
 {
     struct pool_info info;
     CUresult r = driver.cuPointerGetAttributes(count, which, out, at);
-    if (r != CUDA_SUCCESS || !range_holds(at))
+    if (r != CUDA_SUCCESS || !(range_holds(at) || kept_holds(at)))
         return r;
-    bool live = pool_find((void *)(uintptr_t)at, &info);
+    bool live = range_holds(at) && pool_find((void *)(uintptr_t)at, &info);
     for (unsigned i = 0; i < count; i++)
         describe(which[i], out[i], at, live ? &info : NULL);
     return r;
@@ -469,6 +495,7 @@ void pools_forget(int device)
     pool_clear_device(device);
     forget_current();
     range_give_back(device);
+    kept_forget(device);
     pthread_mutex_lock(&all.lock);
     struct pool_handle *p = NULL;
     if (driver.cuDeviceGetDefaultMemPool(&standard, device) == CUDA_SUCCESS)

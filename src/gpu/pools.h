@@ -8,6 +8,9 @@
  * that succeeded; where nothing of that tells, the stream is asked, and if it is busy an event of
  * the driver is recorded in it, for the next time (passed.c).
  *
+ * Beside pools, it keeps memory of cudaMalloc that is freed and allocated again (kept.c), and makes
+ * large copies of pageable memory (staging.c).
+ *
  * Every pool of ours is also a pool of the driver's, whose handle it has, and the driver checks all
  * arguments: what is given to the driver API by hand works there, in the driver's pool.
  *

@@ -128,6 +128,7 @@ static struct context *context_find(CUcontext h)
     c->id = id;
     c->device = device;
     c->blocking = clock_new();
+    c->staging = staging_new();
     pthread_mutex_init(&c->events_lock, NULL);
     c->legacy = xcalloc(1, sizeof *c->legacy);
     stream_init(c->legacy, c, CU_STREAM_LEGACY);

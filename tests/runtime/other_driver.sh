@@ -71,6 +71,8 @@ expect 0 '^no error$' WEIR_DRIVER="$other" OTHER_DRIVER_MAPS=0 ./again
 if grep -q WEIR_POOLS out; then echo "own pools were not asked for, and their lack is told"; fail=1; fi
 expect 0 'WEIR_POOLS=own: the driver lacks virtual memory management' WEIR_DRIVER="$other" OTHER_DRIVER_MAPS=0 WEIR_POOLS=own ./again
 expect 0 'allocated 200 times, freed 200 times' WEIR_DRIVER="$other" WEIR_POOLS=driver ./again
+# What is freed and allocated again is kept: once for each size before it is, and once more then.
+expect 0 'allocated 4 times, freed 2 times' WEIR_DRIVER="$other" ./again
 
 expect 1 'the initial value of a variable has the address of a managed variable' WEIR_DRIVER="$other" ./refused
 
