@@ -49,7 +49,7 @@ static struct range *range_new(size_t pages, struct diag *d)
     if (base == NULL && wanted > pages) /* the address space may be limited */
         base = map_free(wanted = pages);
     if (base == NULL) {
-        diag_set_memory(d, "no room for compiled code");
+        diag_set_memory(d, "no address space for compiled code");
         return NULL;
     }
     pages = wanted;
