@@ -166,6 +166,7 @@ struct variant {
 
 struct CUfunc_st {
     uint32_t tag;
+    uint64_t number; /* that no other function of the process has */
     struct CUmod_st *module;
     struct ptx_func *func;
     struct jit_kernel_info info;
@@ -390,6 +391,7 @@ void module_limit_registers(struct ptx_module *ptx, const void *image, size_t si
 struct ptx_module *module_link_builtin(struct ptx_module *m, struct diag *d);
 /* No call finds it and its functions any more. False: another thread unloads it. */
 bool module_wipe(CUmodule m);
+extern WEIR_OWN _Atomic uint64_t modules_ended; /* how many were wiped */
 /* It is wiped. Waits for what uses it, and frees it. */
 void module_unload(CUmodule m);
 /* The same when nothing uses it any more; `memory`: its variables are the caller's to free, or

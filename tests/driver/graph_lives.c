@@ -177,6 +177,55 @@ static void destroyed_while_used(CUcontext c)
     OK(cuCtxSynchronize());
 }
 
+/* A module is unloaded beneath graphs: they are refused, also when its kernel's handle is that of a
+ * kernel with more parameters by then. */
+static void unloaded(void)
+{
+    static const char one[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                              ".visible .entry one(.param .u32 a) { ret; }\n";
+    static const char many[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                               ".visible .entry many(.param .u64 a, .param .u64 b, .param .u64 c,\n"
+                               ".param .align 8 .b8 d[2000]) { .reg .u64 %r; ld.param.u64 %r,"
+                               " [a]; ret; }\n";
+    CUmodule m;
+    CUgraph g, clone;
+    CUgraphNode node;
+    CUgraphExec exec, none;
+    int value = 3;
+    NEED(cuModuleLoadData(&m, one));
+    CUfunction f = kernel(m, "one");
+    CUDA_KERNEL_NODE_PARAMS k = {.func = f,
+                                 .gridDimX = 1,
+                                 .gridDimY = 1,
+                                 .gridDimZ = 1,
+                                 .blockDimX = 32,
+                                 .blockDimY = 1,
+                                 .blockDimZ = 1,
+                                 .kernelParams = (void *[]){&value}};
+    NEED(cuGraphCreate(&g, 0));
+    NEED(cuGraphAddKernelNode(&node, g, NULL, 0, &k));
+    NEED(cuGraphInstantiate(&exec, g, 0));
+    OK(cuGraphLaunch(exec, NULL));
+    OK(cuModuleUnload(m));
+    CHECK_CU(cuGraphLaunch(exec, NULL), CUDA_ERROR_INVALID_VALUE);
+    bool again = false;
+    for (int n = 0; n < 20 * MANY && !again; n++) {
+        NEED(cuModuleLoadData(&m, many));
+        again = kernel(m, "many") == f;
+        if (!again)
+            OK(cuModuleUnload(m));
+    }
+    CHECK(again); /* else this shows nothing */
+    CHECK_CU(cuGraphLaunch(exec, NULL), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(cuGraphInstantiate(&none, g, 0), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(cuGraphClone(&clone, g), CUDA_ERROR_INVALID_VALUE);
+    if (again)
+        OK(cuModuleUnload(m));
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(g));
+    OK(cuCtxSynchronize());
+}
+
 int main(void)
 {
     CUcontext c = begin();
@@ -186,6 +235,7 @@ int main(void)
     nothing = kernel(m, "nothing");
     stale();
     culprit();
+    unloaded();
     destroyed_while_used(c);
     OK(cuModuleUnload(m));
     return check_done();

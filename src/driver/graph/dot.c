@@ -36,7 +36,8 @@ static void print_params(FILE *f, CUgraphNode n, unsigned flags)
     const struct node_params *p = &n->p;
     switch (p->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
-        fprintf(f, "\\n%s", p->kernel.f->func->name);
+        fprintf(f, "\\n%s",
+                kernel_live(&p->kernel) == CUDA_SUCCESS ? p->kernel.f->func->name : "(unloaded)");
         if (dot_wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_PARAMS))
             fprintf(f, "\\n\\<\\<\\<%u,%u,%u, %u,%u,%u, %u\\>\\>\\>", p->kernel.grid[0],
                     p->kernel.grid[1], p->kernel.grid[2], p->kernel.block[0], p->kernel.block[1],

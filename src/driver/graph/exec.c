@@ -20,8 +20,7 @@ static CUresult fill_kernel(const struct kernel_node *k, struct device_node *d)
 {
     struct launch_request q;
     struct variant *v;
-    if (!handle_live(k->f, TAG_FUNCTION))
-        return driver_error(CUDA_ERROR_INVALID_VALUE, "a kernel of the graph has been unloaded");
+    CU_TRY(kernel_live(k));
     kernel_request(k, &q);
     CU_TRY(launch_check(&q));
     CU_TRY(cluster_resolve(k->f, k->grid, q.cluster));
@@ -417,6 +416,7 @@ static CUresult exec_build(struct build *b, CUgraph shadow, CUcontext ctx, uint6
 {
     struct flat f = {0};
     struct exec_memory *memory = NULL;
+    uint64_t ended = atomic_load(&modules_ended); /* before the kernels are looked at */
     CUresult r = flatten(b, shadow, &f, NULL);
     struct device_graph *device = NULL;
     if (r == CUDA_SUCCESS)
@@ -435,6 +435,7 @@ static CUresult exec_build(struct build *b, CUgraph shadow, CUcontext ctx, uint6
     CUgraphExec e = handle_new(TAG_GRAPH_EXEC, sizeof *e);
     e->ctx = ctx;
     e->ctx_id = ctx->id;
+    atomic_init(&e->kernels_as_of, ended);
     e->shadow = shadow;
     e->device = device;
     device_graph_set_handle(device, e);
@@ -614,6 +615,23 @@ static CUresult cuGraphUpload_impl(bool pt, CUgraphExec e, CUstream h)
 }
 BOTH(cuGraphUpload, (CUgraphExec e, CUstream h), e, h)
 
+/* A module was unloaded since the last time: whether it had kernels of the graph. */
+static __attribute__((noinline)) CUresult kernels_look(CUgraphExec e, uint64_t ended)
+{
+    for (size_t n = 0; n < e->entry_count; n++)
+        if (e->entries[n].node->p.type == CU_GRAPH_NODE_TYPE_KERNEL)
+            CU_TRY(kernel_live(&e->entries[n].node->p.kernel));
+    atomic_store_explicit(&e->kernels_as_of, ended, memory_order_relaxed);
+    return CUDA_SUCCESS;
+}
+
+static inline CUresult kernels_check(CUgraphExec e)
+{
+    uint64_t ended = atomic_load(&modules_ended);
+    bool same = ended == atomic_load_explicit(&e->kernels_as_of, memory_order_relaxed);
+    return WEIR_LIKELY(same) ? CUDA_SUCCESS : kernels_look(e, ended);
+}
+
 static CUresult cuGraphLaunch_impl(bool pt, CUgraphExec e, CUstream h)
 {
     HOLD;
@@ -626,6 +644,7 @@ static CUresult cuGraphLaunch_impl(bool pt, CUgraphExec e, CUstream h)
         return driver_error(CUDA_ERROR_INVALID_CONTEXT,
                             "cuGraphLaunch: the graph's kernels and the stream belong to different "
                             "contexts");
+    CU_TRY(kernels_check(e));
     if (e->memory != NULL)
         return exec_memory_launch(e, s);
     return driver_from_device(c, device_graph_launch(e->device, s));

@@ -38,7 +38,8 @@ enum {
 
 /* A kernel node: the launch, with parameters gathered into one buffer at their PTX offsets. */
 struct kernel_node {
-    CUfunction f;
+    CUfunction f;    /* may be gone, and its handle another's (kernel_live) */
+    uint64_t number; /* of the function */
     uint32_t grid[3], block[3], shared;
     uint32_t cluster[3]; /* as asked for; 0: not */
     uint8_t *buffer;     /* the node's */
@@ -200,7 +201,8 @@ struct CUgraphExec_st {
     struct device_graph *device;
     struct exec_memory *memory; /* what a launch allocates and frees; NULL: nothing */
     uint64_t flags;
-    struct retired end; /* once it is destroyed */
+    _Atomic uint64_t kernels_as_of; /* modules_ended when all kernels were last seen to be loaded */
+    struct retired end;             /* once it is destroyed */
 };
 
 /* ---- graph.c ---- */
@@ -264,6 +266,8 @@ CUresult params_clone(const struct node_params *p, uint32_t tag, struct node_par
 CUresult params_any(CUgraph g, CUgraphNodeParams *any, struct node_params *out);
 /* A kernel node as a launch. */
 void kernel_request(const struct kernel_node *k, struct launch_request *q);
+/* Success while the node's function is loaded. */
+CUresult kernel_live(const struct kernel_node *k);
 
 /* ---- exec.c ---- */
 

@@ -22,6 +22,7 @@ CUresult params_kernel(const struct launch_request *q, struct node_params *out)
     *out = (struct node_params){.type = CU_GRAPH_NODE_TYPE_KERNEL, .ctx = f->module->ctx};
     struct kernel_node *k = &out->kernel;
     k->f = f;
+    k->number = f->number;
     memcpy(k->grid, q->grid, sizeof k->grid);
     memcpy(k->block, q->block, sizeof k->block);
     memcpy(k->cluster, q->cluster, sizeof k->cluster);
@@ -41,6 +42,13 @@ CUresult params_kernel(const struct launch_request *q, struct node_params *out)
     return CUDA_SUCCESS;
 }
 
+CUresult kernel_live(const struct kernel_node *k)
+{
+    return handle_live(k->f, TAG_FUNCTION) && k->f->number == k->number
+               ? CUDA_SUCCESS
+               : driver_error(CUDA_ERROR_INVALID_VALUE, "a kernel of the graph has been unloaded");
+}
+
 void kernel_request(const struct kernel_node *k, struct launch_request *q)
 {
     *q = (struct launch_request){.f = k->f,
@@ -57,6 +65,7 @@ void kernel_request(const struct kernel_node *k, struct launch_request *q)
 static CUresult clone_kernel(const struct kernel_node *from, struct node_params *out)
 {
     struct launch_request q;
+    CU_TRY(kernel_live(from));
     kernel_request(from, &q);
     CU_TRY(params_kernel(&q, out));
     out->kernel.hinted = from->hinted;

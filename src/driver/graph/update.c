@@ -58,7 +58,7 @@ static CUgraphExecUpdateResult update_allowed(const struct node_params *now,
         return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
     switch (now->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
-        if (now->kernel.f->module->ctx != to->kernel.f->module->ctx)
+        if (now->ctx != to->ctx)
             return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
         return CU_GRAPH_EXEC_UPDATE_SUCCESS;
     case CU_GRAPH_NODE_TYPE_MEMCPY: {

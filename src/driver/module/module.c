@@ -176,6 +176,8 @@ void module_limit_registers(struct ptx_module *ptx, const void *image, size_t si
         ptx_limit_registers(ptx, most);
 }
 
+WEIR_OWN _Atomic uint64_t modules_ended;
+
 bool module_wipe(CUmodule m)
 {
     if (!handle_wipe(m))
@@ -184,6 +186,7 @@ bool module_wipe(CUmodule m)
     for (CUfunction f = m->functions; f != NULL; f = f->next)
         handle_wipe(f);
     pthread_mutex_unlock(&m->lock);
+    atomic_fetch_add(&modules_ended, 1); /* who sees this sees what was wiped */
     return true;
 }
 
@@ -297,7 +300,9 @@ void module_unload(CUmodule m)
 static CUresult new_function(CUmodule m, struct ptx_func *func, CUfunction *out)
 {
     struct diag d = {0};
+    static _Atomic uint64_t numbers;
     CUfunction f = handle_begin(TAG_FUNCTION, sizeof *f);
+    f->number = atomic_fetch_add(&numbers, 1) + 1;
     f->module = m;
     f->func = func;
     if (!jit_kernel_info(func, &f->info, &d)) {
