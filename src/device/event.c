@@ -391,20 +391,12 @@ enum device_error device_stream_wait_event(struct device_stream *s, struct devic
     struct device_stream *on = event_recording(e, &count, &after);
     if (on == NULL)
         return DEVICE_OK;
-    if (on != s && (stream_completed(on) < count || observed())) {
-        struct command *c = stream_begin(s, COMMAND_NOTHING);
-        c->nothing.kind = OBSERVE_WAIT;
-        c->nothing.event = e->number;
-        command_depend(c, on, count);
-        bool done;
-        if (observed())
-            stream_enqueue_nothing(s, c, &done);
-        else
-            stream_enqueue(s, c);
-    } else if (s == s->ctx->legacy) {
+    if (on != s && (stream_completed(on) < count || observed()))
+        stream_enqueue_wait(s, on, count, e->number);
+    else if (s == s->ctx->legacy)
         stream_settle(s); /* any action there comes after the blocking streams and before them */
-    }
-    if (on != s) /* now that it does: a snapshot of the stream may be taken at any time */
+    /* Now that it does: a snapshot of the stream may be taken at any time. */
+    if (on != s)
         order_wait(s, after);
     vector_clock_unref(after);
     stream_unref(on);

@@ -217,6 +217,10 @@ uint64_t stream_enqueue(struct device_stream *s, struct command *c);
  * perhaps, to take a time. *done: nothing is before it, so that it is complete, and was not
  * executed. */
 uint64_t stream_enqueue_nothing(struct device_stream *s, struct command *c, bool *done);
+/* Enqueues a command that only waits for that count of another stream; by which event, for
+ * observers, 0: by none. */
+void stream_enqueue_wait(struct device_stream *s, struct device_stream *on, uint64_t count,
+                         uint64_t event);
 
 /* Whether all dependencies of the stream's first command are met; if not, it is on a waiters' list
  * and no longer the caller's. */

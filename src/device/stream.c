@@ -312,6 +312,20 @@ uint64_t stream_enqueue_nothing(struct device_stream *s, struct command *c, bool
     return count;
 }
 
+void stream_enqueue_wait(struct device_stream *s, struct device_stream *on, uint64_t count,
+                         uint64_t event)
+{
+    struct command *c = stream_begin(s, COMMAND_NOTHING);
+    c->nothing.kind = OBSERVE_WAIT;
+    c->nothing.event = event;
+    command_depend(c, on, count);
+    bool done;
+    if (observed())
+        stream_enqueue_nothing(s, c, &done);
+    else
+        stream_enqueue(s, c);
+}
+
 bool command_ready(struct command *c)
 {
     for (; c->dep_next < c->dep_count; c->dep_next++) {

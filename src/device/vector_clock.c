@@ -498,13 +498,8 @@ uint64_t device_stream_ordered(struct device_stream *s, struct device_stream *on
 
 void device_stream_wait_count(struct device_stream *s, struct device_stream *on, uint64_t count)
 {
-    if (s == on || stream_completed(on) >= count)
-        return;
-    struct command *c = stream_begin(s, COMMAND_NOTHING);
-    c->nothing.kind = OBSERVE_WAIT;
-    c->nothing.event = 0;
-    command_depend(c, on, count);
-    stream_enqueue(s, c);
+    if (s != on && stream_completed(on) < count)
+        stream_enqueue_wait(s, on, count, 0);
 }
 
 /* The count of a stream that stands for all that its next command would come after. */
@@ -527,17 +522,8 @@ void device_stream_wait_stream(struct device_stream *s, struct device_stream *on
         return;
     struct vector_clock *after = order_snapshot(on, NULL);
     uint64_t count = present_count(on);
-    if (stream_completed(on) < count || observed()) {
-        struct command *c = stream_begin(s, COMMAND_NOTHING);
-        c->nothing.kind = OBSERVE_WAIT;
-        c->nothing.event = 0;
-        command_depend(c, on, count);
-        bool done;
-        if (observed())
-            stream_enqueue_nothing(s, c, &done);
-        else
-            stream_enqueue(s, c);
-    }
+    if (stream_completed(on) < count || observed())
+        stream_enqueue_wait(s, on, count, 0);
     order_wait(s, after);
     vector_clock_unref(after);
 }
