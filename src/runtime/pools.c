@@ -43,7 +43,8 @@ void rt_choose_pools(void)
     const char *setting = env_get(ENV_POOLS);
     bool set = setting != NULL && *setting != '\0', own = set && strcmp(setting, "own") == 0;
 
-    if (set && !own && strcmp(setting, "driver") != 0)
+    /* Weir's driver refuses it by itself. */
+    if (set && !own && strcmp(setting, "driver") != 0 && !RT_HAS(weir_last_message))
         fprintf(stderr, "weir: WEIR_POOLS=%s: it must be own or driver\n", setting);
     if (own || (!set && !RT_HAS(weir_last_message)))
         open_pools(own);
