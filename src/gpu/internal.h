@@ -287,6 +287,9 @@ static inline bool kept_holds(CUdeviceptr at)
 }
 /* Gives it back to the driver; false: there was none. */
 bool kept_give_back(int device);
+/* So many bytes are more than the device has: giving back, which waits for its work, is of no use.
+ */
+bool kept_too_little(int device, uint64_t bytes);
 void kept_forget(int device); /* the device is reset */
 
 /* ---- copies of pageable memory (staging.c) ---- */

@@ -271,6 +271,14 @@ bool kept_give_back(int device)
     return any;
 }
 
+bool kept_too_little(int device, uint64_t bytes)
+{
+    pthread_mutex_lock(&kept.lock);
+    bool too_little = kept.most[device] != 0 && bytes / SHARE > kept.most[device];
+    pthread_mutex_unlock(&kept.lock);
+    return too_little;
+}
+
 void kept_forget(int device)
 {
     pthread_mutex_lock(&kept.lock);

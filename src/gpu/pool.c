@@ -215,7 +215,7 @@ static CUresult no_bytes_left(CUdeviceptr *out, size_t bytes, struct pool_handle
                               struct stream *s, struct pool_by by)
 {
     void *at = NULL;
-    if (pools_give_back(p->device))
+    if (!kept_too_little(p->device, bytes) && pools_give_back(p->device))
         at = pool_alloc(p->pool, s, bytes, by);
     *out = (CUdeviceptr)(uintptr_t)at;
     return at != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -315,7 +315,8 @@ CUresult gpu_cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
     if (kept_alloc(out, bytes))
         return CUDA_SUCCESS;
     CUresult r = driver.cuMemAlloc_v2(out, bytes);
-    if (memory_came_back(r))
+    struct context *c = r == CUDA_ERROR_OUT_OF_MEMORY ? context_current() : NULL;
+    if (c != NULL && !kept_too_little(c->device, bytes) && memory_came_back(r))
         r = driver.cuMemAlloc_v2(out, bytes);
     if (r == CUDA_SUCCESS)
         kept_made(*out, bytes);
