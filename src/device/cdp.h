@@ -27,8 +27,10 @@ void cdp_settle(struct grid_worker *w);
 struct cdp_queue *cdp_stream_queue(const struct grid_run *run, uint64_t stream);
 /* Checked mode: the block may not use the stream, which another block or grid made; says why. */
 bool cdp_misuses(struct grid_block *b, uint64_t stream, struct strbuf *why);
-/* An event is reached: the queues that waited for it, linked by `next`, are the caller's to run. */
-struct cdp_queue *cdp_record(const struct cdp_child *c);
+/* An event is reached in q: the queues that waited for it, linked by `next`, are the caller's to
+ * run.
+ */
+struct cdp_queue *cdp_record(const struct cdp_child *c, const struct cdp_queue *q);
 /* Whether the event waited for is reached. If not, the queue is no longer the caller's. */
 bool cdp_wait(const struct cdp_child *c, struct cdp_queue *q);
 /* The grid is complete: its streams and events end. */

@@ -16,6 +16,7 @@
 #include "base/schedule.h"
 #include "device/cdp.h"
 #include "device/internal.h"
+#include "exec/threads.h"
 
 enum {
     FREE_MAX = 256, /* free commands that a thread keeps */
@@ -137,9 +138,29 @@ static void free_command(struct grid_worker *w, struct command *c)
     t->nfree++;
 }
 
+/* The order that ends with the child: what follows it in its queue, and what waits for it, comes
+ * after. A child whose threads have done nothing makes none but that which it comes after. */
+static void order_over(struct command *c)
+{
+    struct cdp_child *child = c->cdp.child;
+    struct hazard_order *over = grid_threads_told(&c->run, NULL, NULL);
+    if (over == NULL)
+        over = hazard_order_ref(child->told->after);
+    if (c->cdp.queue != NULL)
+        c->cdp.queue->over = hazard_order_join(c->cdp.queue->over, over);
+    if (child->cdp != NULL) {
+        pthread_mutex_lock(&child->cdp->queue.lock);
+        child->cdp->over = hazard_order_join(child->cdp->over, over);
+        pthread_mutex_unlock(&child->cdp->queue.lock);
+    }
+    hazard_order_unref(over);
+}
+
 /* The same for a child that is over. */
 static void command_over(struct grid_worker *w, struct command *c)
 {
+    if (c->cdp.child->told != NULL)
+        order_over(c);
     if (observed())
         observed_end(c);
     free_command(w, c);
@@ -155,6 +176,8 @@ static struct command *prepare(struct grid_worker *w, struct cdp_child *child, s
     c->listed = c->published = c->told = false;
     c->cdp.child = child;
     c->cdp.queue = q;
+    if (q != NULL)
+        threads_launch_follows(child, q->over);
     c->run.launch = child->launch;
     grid_run_init(&c->run, &c->run.launch, parent->stream->ctx->env, &sched.parking, sched.sharers);
     /* a tail launch takes the place of its parent */
@@ -250,6 +273,16 @@ static void take_tails(struct grid_run *from, struct grid_run *to)
     }
 }
 
+/* A tail launch comes after all that the run has done and launched. */
+static void follow_run(struct cdp_child *tail, const struct grid_run *run)
+{
+    if (tail->told == NULL)
+        return;
+    struct hazard_order *ended = grid_threads_ended(run);
+    threads_launch_follows(tail, ended);
+    hazard_order_unref(ended);
+}
+
 static bool run_tails(struct command *c, struct grid_worker *w)
 {
     struct grid_run *run = &c->run;
@@ -264,6 +297,7 @@ static bool run_tails(struct command *c, struct grid_worker *w)
     while (run->tail_next != NULL) {
         struct cdp_child *child = run->tail_next;
         run->tail_next = child->next;
+        follow_run(child, run);
         atomic_store_explicit(&run->pending, 1, memory_order_relaxed);
         if (!start(w, child, NULL))
             return false;
@@ -310,9 +344,11 @@ void cdp_child_over(struct command *c, struct grid_worker *w)
 /* A record of an event, or a wait for one. False: the queue waits. */
 static bool pass_event(struct grid_worker *w, struct cdp_child *child, struct cdp_queue *q)
 {
+    if (child->told != NULL)
+        q->over = hazard_order_join(q->over, child->told->after);
     if (child->work == CDP_WORK_WAIT)
         return cdp_wait(child, q);
-    for (struct cdp_queue *met = cdp_record(child), *next; met != NULL; met = next) {
+    for (struct cdp_queue *met = cdp_record(child, q), *next; met != NULL; met = next) {
         next = met->next;
         push(w, (struct item){.queue = met});
     }

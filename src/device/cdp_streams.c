@@ -24,6 +24,7 @@ struct cdp_recording {
     pthread_mutex_t lock;
     bool done;
     struct cdp_queue *waiting; /* linked by `next` */
+    struct hazard_order *over; /* what was before it, while threads are compared */
     _Atomic uint32_t refs;
 };
 
@@ -149,6 +150,7 @@ static void recording_unref(struct cdp_recording *r)
     if (r == NULL || atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1)
         return;
     pthread_mutex_destroy(&r->lock);
+    hazard_order_unref(r->over);
     free(r);
 }
 
@@ -160,6 +162,8 @@ void cdp_handles_free(struct grid_run *run)
         atomic_store_explicit(&h->tag, TAG_FREE, memory_order_release);
         recording_unref(h->recording);
         h->recording = NULL;
+        hazard_order_unref(h->queue.over);
+        h->queue.over = NULL;
         pthread_mutex_lock(&handles.lock);
         h->next = handles.free;
         handles.free = h;
@@ -175,7 +179,7 @@ struct cdp_queue *cdp_stream_queue(const struct grid_run *run, uint64_t stream)
 
 /* ---- what stands in streams ---- */
 
-struct cdp_queue *cdp_record(const struct cdp_child *c)
+struct cdp_queue *cdp_record(const struct cdp_child *c, const struct cdp_queue *q)
 {
     struct cdp_recording *r;
     memcpy(&r, c->params, sizeof r);
@@ -183,6 +187,7 @@ struct cdp_queue *cdp_record(const struct cdp_child *c)
     struct cdp_queue *waiting = r->waiting;
     r->waiting = NULL;
     r->done = true;
+    r->over = hazard_order_ref(q->over);
     pthread_mutex_unlock(&r->lock);
     recording_unref(r);
     return waiting;
@@ -199,8 +204,10 @@ bool cdp_wait(const struct cdp_child *c, struct cdp_queue *q)
         r->waiting = q;
     }
     pthread_mutex_unlock(&r->lock);
-    if (done)
+    if (done) {
+        q->over = hazard_order_join(q->over, r->over);
         recording_unref(r);
+    }
     return done;
 }
 

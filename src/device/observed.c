@@ -310,12 +310,7 @@ static void tell_touched(const struct observe_id *id, const struct command *c)
     free(t.sites.items);
 }
 
-/* ---- what races within a grid ---- */
-
-struct raced {
-    const struct observe_id *id;
-    const struct grid_launch *launch;
-};
+/* ---- what races within a grid, and with grids that it has launched ---- */
 
 static void set_index(uint32_t out[3], uint64_t number, const uint32_t count[3])
 {
@@ -324,9 +319,15 @@ static void set_index(uint32_t out[3], uint64_t number, const uint32_t count[3])
     out[2] = (uint32_t)(number / count[0] / count[1]);
 }
 
-static struct observe_race_side race_side(const struct grid_launch *l, const struct hazard_side *s)
+static struct observe_race_side race_side(const struct hazard_side *s)
 {
-    struct observe_race_side to = {.pc = s->pc,
+    const struct hazard_launch *l = s->grid;
+    const struct grid_kernel *kernel = l->kernel, *launcher = l->launcher;
+    struct observe_race_side to = {.kernel = kernel,
+                                   .name = kernel->name,
+                                   .launcher = launcher,
+                                   .launched_at = l->pc,
+                                   .pc = s->pc,
                                    .how = (s->how & JIT_ACCESS_STRONG) != 0  ? OBSERVE_ATOMIC
                                           : (s->how & JIT_ACCESS_WRITE) != 0 ? OBSERVE_WRITE
                                                                              : OBSERVE_READ,
@@ -344,26 +345,26 @@ static void tell_race(void *self, const struct hazard_found *f)
                                                    [HAZARD_BLOCK] = OBSERVE_BLOCK_BARRIER,
                                                    [HAZARD_CLUSTER] = OBSERVE_CLUSTER_BARRIER,
                                                    [HAZARD_GRID] = OBSERVE_GRID_ORDER,
+                                                   [HAZARD_PARENT] = OBSERVE_PARENT_ORDER,
+                                                   [HAZARD_GRIDS] = OBSERVE_CHILDREN_ORDER,
                                                    [HAZARD_SCOPE] = OBSERVE_WIDER_SCOPE,
                                                    [HAZARD_ASYNC] = OBSERVE_COPY_WAIT};
-    const struct raced *r = self;
-    struct observe_race race = {
-        .id = *r->id,
-        .kernel = r->launch->kernel,
-        .name = r->launch->kernel->name,
-        .sides = {race_side(r->launch, &f->first), race_side(r->launch, &f->second)},
-        .low = f->low,
-        .high = f->high,
-        .shared = f->shared,
-        .missing = missing[f->advice]};
-    set_index(race.shared_block, f->shared_block, r->launch->grid);
+    const struct observe_id *id = self;
+    struct observe_race race = {.id = *id,
+                                .sides = {race_side(&f->first), race_side(&f->second)},
+                                .low = f->low,
+                                .high = f->high,
+                                .shared = f->shared,
+                                .missing = missing[f->advice]};
+    set_index(race.shared_block, f->shared_block, f->second.grid->grid);
     observe_raced(&race);
 }
 
+/* Of grids that kernels have launched, the host's tells; they have no more of their own. */
 static void tell_raced(const struct observe_id *id, const struct command *c)
 {
-    struct raced r = {id, &c->run.launch};
-    grid_threads_told((struct grid_run *)&c->run, tell_race, &r);
+    struct observe_id of = *id;
+    hazard_order_unref(grid_threads_told((struct grid_run *)&c->run, tell_race, &of));
 }
 
 /* ---- what checks have found in kernels ---- */

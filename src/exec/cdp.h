@@ -31,6 +31,7 @@
 #define WEIR_EXEC_CDP_H
 
 #include "exec/grid.h"
+#include "hazards/hazards.h"
 
 enum {
     CDP_MAX_DEPTH = 24,     /* generations of launches that begin with cudaLaunchDevice */
@@ -98,7 +99,14 @@ struct cdp_child {
     uint16_t tag;              /* CDP_CHILD_TAG once made, CDP_CHILD_SENT once launched */
     const struct cdp_variant *variant; /* of launches of the program's */
     struct cdp_child **before;     /* buffers: what points to it in its block's list, else NULL */
+    struct cdp_told *told;         /* NULL unless threads are compared (threads.h) */
     _Alignas(64) uint8_t params[]; /* or a struct copy_args and the like */
+};
+/* What the launch comes after, and where it is. */
+struct cdp_told {
+    struct hazard_order *after;
+    const struct grid_kernel *launcher;
+    const void *pc;
 };
 enum {
     CDP_CHILD_TAG = 0x4348,
@@ -126,6 +134,7 @@ struct cdp_queue {
     struct cdp_block *cdp;         /* the block whose NULL stream this is, or NULL: then */
     struct grid_run *run;          /* the grid that made the stream, held while it is active */
     struct cdp_queue *next;        /* in a list of queues to be run */
+    struct hazard_order *over;     /* what was in it and is over, while threads are compared */
     bool unordered;                /* fire and forget: belongs to one thread, then is gone */
     _Atomic uint32_t refs;         /* streams: handle, being active */
 };
@@ -139,6 +148,7 @@ struct cdp_block {
     uint32_t *errors;          /* last error by thread, NULL: none yet */
     uint32_t launched;         /* since children were last run in between */
     struct cdp_child *buffers; /* parameter buffers that the block got and has not launched */
+    struct hazard_order *over; /* what it has launched and is over, under the queue's lock */
     struct cdp_block *next;    /* in a free list */
 };
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "exec/internal.h"
+#include "exec/threads.h"
 
 enum {
     LOTS_KEPT = 8, /* lots of free children that a worker keeps, */
@@ -97,6 +98,7 @@ struct cdp_child *cdp_child_new(struct grid_worker *w, struct grid_block *b, uin
         return NULL;
     c->next = NULL;
     c->before = NULL;
+    c->told = NULL;
     c->parent = b->run;
     c->cdp = b->cdp;
     memcpy(c->block, b->jit.ctaid, sizeof c->block);
@@ -110,6 +112,7 @@ struct cdp_child *cdp_child_new(struct grid_worker *w, struct grid_block *b, uin
 void cdp_child_free(struct grid_worker *w, struct cdp_child *c)
 {
     mem_forbid(c->params);
+    threads_launch_over(c);
     c->tag = 0;
     for (int size = 0; size < CDP_CHILD_SIZES; size++) {
         if (c->capacity != sizes[size].bytes)

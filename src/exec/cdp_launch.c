@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "exec/internal.h"
+#include "exec/threads.h"
 #include "weir/rt/error_codes.h"
 
 static const uint64_t SHORT_NS =
@@ -63,6 +64,9 @@ static void cdp_free(struct grid_worker *w, struct cdp_block *n)
 {
     free(n->errors);
     n->errors = NULL;
+    hazard_order_unref(n->over);
+    hazard_order_unref(n->queue.over);
+    n->over = n->queue.over = NULL;
     n->next = w->cdp_blocks;
     w->cdp_blocks = n;
 }
@@ -310,6 +314,7 @@ struct batch {
     uint32_t weight; /* and what they are for memory */
     uint64_t stream;
     uint64_t *rets; /* codes by lane, NULL: the call has none */
+    const void *pc; /* of the call */
 };
 
 /* Every launch of the batch fails. */
@@ -354,6 +359,7 @@ static void send(struct grid_block *b, struct batch *l)
 static void add(struct grid_block *b, struct batch *l, struct cdp_child *c, uint64_t stream)
 {
     c->tag = CDP_CHILD_SENT;
+    threads_launch(b, c, l->pc);
     if (l->count > 0 && l->stream != stream)
         send(b, l);
     if (l->count == 0)
@@ -438,8 +444,8 @@ static bool is_short(const struct request *q, uint64_t stream)
 {
     struct grid_launch l = launch_of(q, NULL);
     uint64_t ns = atomic_load_explicit(&l.kernel->block_ns, memory_order_relaxed);
-    return ns != 0 && stream != CDP_STREAM_TAIL && grid_launch_can_batch(&l) &&
-           (uint64_t)l.grid[0] * l.grid[1] <= SHORT_NS &&
+    return ns != 0 && stream != CDP_STREAM_TAIL && !threads_are_compared() &&
+           grid_launch_can_batch(&l) && (uint64_t)l.grid[0] * l.grid[1] <= SHORT_NS &&
            (uint64_t)l.grid[0] * l.grid[1] * l.grid[2] * ns <= SHORT_NS;
 }
 
@@ -502,7 +508,7 @@ static void weir_rt_launch(struct jit_block *j, uint32_t mask, const uint64_t *a
 {
     (void)rets;
     struct grid_block *b = j->grid;
-    struct batch batch = {0};
+    struct batch batch = {.pc = __builtin_return_address(0)};
     cdp_of_block(b->worker, b);
     for (uint32_t left = mask, alike = 0; left != 0;) {
         uint32_t lane = (uint32_t)__builtin_ctz(left), one = (uint32_t)1 << lane;
@@ -553,7 +559,7 @@ static void launch_device_v2(struct jit_block *j, uint32_t mask, const uint64_t 
                              uint64_t *rets)
 {
     struct grid_block *b = j->grid;
-    struct batch batch = {.rets = rets};
+    struct batch batch = {.rets = rets, .pc = __builtin_return_address(0)};
     cdp_of_block(b->worker, b);
     EACH_LANE(lane, mask)
     {
@@ -593,7 +599,7 @@ static void get_parameter_buffer(struct jit_block *j, uint32_t mask, const uint6
 static void launch_device(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)
 {
     struct grid_block *b = j->grid;
-    struct batch batch = {.rets = rets};
+    struct batch batch = {.rets = rets, .pc = __builtin_return_address(0)};
     cdp_of_block(b->worker, b);
     EACH_LANE(lane, mask)
     {
@@ -642,8 +648,13 @@ static void device_synchronize(struct jit_block *j, uint32_t mask, const uint64_
         if (deep)
             set_error(b, thread_number(j, lane), cudaErrorSyncDepthExceeded);
     }
-    if (!deep && b->cdp != NULL && atomic_load_explicit(&b->cdp->state, memory_order_acquire) > 2)
+    if (deep || b->cdp == NULL)
+        return;
+    threads_await(b, mask);
+    if (atomic_load_explicit(&b->cdp->state, memory_order_acquire) > 2)
         j->waiting = 1;
+    else
+        threads_waited(b);
 }
 
 static void last_error(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)
@@ -711,6 +722,7 @@ int cdp_submit_work(struct jit_block *j, uint32_t lane, enum cdp_work work,
     c->launch = launch != NULL ? *launch : (struct grid_launch){0};
     c->launch.params = c->params;
     memcpy(c->params, params, bytes);
+    threads_launch(b, c, NULL);
     if (ops->submit(b->worker, b, c, c, 1, stream))
         return 0;
     cdp_child_free(b->worker, c);

@@ -207,7 +207,7 @@ struct grid_run {
     struct touch_freed *_Atomic freed;
     struct touch_set *_Atomic touched; /* which bytes it reads and writes (touch.h) */
     uint64_t order; /* grid_run_ordered: what stands for the run (base/schedule.h) */
-    struct hazard_run *_Atomic hazards;    /* accesses that nothing orders (threads.h) */
+    struct hazard_grid *_Atomic hazards;   /* accesses that nothing orders (threads.h) */
     _Alignas(64) _Atomic uint64_t next;    /* first block not handed out; may pass total */
     _Alignas(64) _Atomic uint64_t pending; /* blocks that have not ended + threads inside */
     _Atomic uint64_t parked;               /* blocks suspended now */

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "exec/run.h"
+#include "exec/threads.h"
 
 enum { PROGRESS_NS = 20000 /* a resumed block that took longer did more than to look again */ };
 
@@ -138,6 +139,8 @@ static void resume_armed(struct grid_worker *w, struct outcome *o)
     }
     if (w->current->nmembers == 1)
         w->current->jit.waiting = 0;
+    for (uint32_t r = 0; threads_compared(w->current) && r < w->current->nmembers; r++)
+        threads_waited(w->current->members[r]);
     block_run(w, o);
     if (w->current != NULL)
         unit_drop(w, w->current);

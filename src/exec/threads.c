@@ -2,22 +2,50 @@
  * see threads.h. */
 #include "exec/threads.h"
 
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "exec/cdp.h"
 #include "exec/lanes.h"
 
 enum { PIECE = 1 << 15 /* bytes of a copy that are told at once */ };
 
-static struct hazard_run *run_of(struct grid_run *run)
+static bool on;
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
+void threads_compare(void) { on = true; }
+bool threads_are_compared(void) { return on; }
+
+static struct hazard_grid *grid_new(struct grid_run *run, struct hazard_grid *parent)
 {
-    struct hazard_run *r = atomic_load_explicit(&run->hazards, memory_order_acquire);
-    if (r != NULL)
-        return r;
-    struct hazard_run *made = hazard_run_new();
-    if (atomic_compare_exchange_strong(&run->hazards, &r, made))
-        return made;
-    hazard_run_end(made, NULL, NULL);
-    return r;
+    const struct grid_launch *l = &run->launch;
+    const struct cdp_told *told = run->origin != NULL ? run->origin->told : NULL;
+    struct hazard_launch launch = {.kernel = l->kernel};
+    memcpy(launch.grid, l->grid, sizeof launch.grid);
+    memcpy(launch.block, l->block, sizeof launch.block);
+    if (told != NULL) {
+        launch.launcher = told->launcher;
+        launch.pc = told->pc;
+    }
+    return hazard_grid_begin(parent, &launch, run->total * run->cluster_size, NULL,
+                             told != NULL ? told->after : NULL);
+}
+
+static struct hazard_grid *grid_of(struct grid_run *run)
+{
+    struct hazard_grid *g = atomic_load_explicit(&run->hazards, memory_order_acquire);
+    if (g != NULL)
+        return g;
+    struct hazard_grid *parent = run->origin != NULL ? grid_of(run->origin->parent) : NULL;
+    pthread_mutex_lock(&making);
+    g = atomic_load_explicit(&run->hazards, memory_order_relaxed);
+    if (g == NULL) {
+        g = grid_new(run, parent);
+        atomic_store_explicit(&run->hazards, g, memory_order_release);
+    }
+    pthread_mutex_unlock(&making);
+    return g;
 }
 
 static uint64_t number_of(const uint32_t at[3], const uint32_t count[3])
@@ -31,8 +59,8 @@ static __attribute__((noinline)) void begin(struct grid_block *b, uint64_t numbe
     uint64_t cluster = j->cluster_size > 1 ? number_of(j->clusterid, j->nclusterid) : number;
     if (b->hazards == NULL)
         b->hazards = hazard_block_new();
-    hazard_block_begin(b->hazards, run_of(b->run), (uint32_t)number, (uint32_t)cluster, j->nthreads,
-                       (uint64_t)j->shared, j->total_shared);
+    hazard_block_begin(b->hazards, grid_of(b->run), (uint32_t)number, (uint32_t)cluster,
+                       j->nthreads, (uint64_t)j->shared, j->total_shared);
     b->hazard_grid = b->run->gridid;
     b->hazard_number = number;
 }
@@ -309,12 +337,58 @@ void threads_freed(struct grid_block *b, uint32_t lane, uint64_t at, uint64_t by
     access_bytes(b, lane, at, bytes, JIT_ACCESS_WRITE, pc);
 }
 
+/* ---- launches ---- */
+
+void threads_launch(struct grid_block *b, struct cdp_child *c, const void *pc)
+{
+    if (!on)
+        return;
+    c->told = xcalloc(1, sizeof *c->told);
+    c->told->after =
+        hazard_launches(threads_of(b), c->thread / JIT_WARP, (uint32_t)1 << c->thread % JIT_WARP);
+    c->told->launcher = b->run->launch.kernel;
+    c->told->pc = pc;
+}
+
+void threads_launch_follows(struct cdp_child *c, const struct hazard_order *order)
+{
+    if (c->told != NULL)
+        c->told->after = hazard_order_join(c->told->after, order);
+}
+
+void threads_launch_over(struct cdp_child *c)
+{
+    if (c->told == NULL)
+        return;
+    hazard_order_unref(c->told->after);
+    free(c->told);
+    c->told = NULL;
+}
+
+void threads_await(struct grid_block *b, uint32_t mask)
+{
+    if (on)
+        hazard_awaits(threads_of(b), b->jit.warp, mask);
+}
+
+void threads_waited(struct grid_block *b)
+{
+    if (on && b->cdp != NULL && cdp_idle(b))
+        hazard_waited(threads_of(b), b->cdp->over);
+}
+
 /* ---- at the end ---- */
 
-void grid_threads_told(struct grid_run *run,
-                       void (*found)(void *self, const struct hazard_found *found), void *self)
+struct hazard_order *grid_threads_ended(const struct grid_run *run)
 {
-    struct hazard_run *r = atomic_exchange(&run->hazards, NULL);
-    if (r != NULL)
-        hazard_run_end(r, found, self);
+    const struct hazard_grid *g = atomic_load_explicit(&run->hazards, memory_order_acquire);
+    return g != NULL ? hazard_grid_ended(g) : NULL;
+}
+
+struct hazard_order *grid_threads_told(struct grid_run *run,
+                                       void (*found)(void *self, const struct hazard_found *found),
+                                       void *self)
+{
+    struct hazard_grid *g = atomic_exchange(&run->hazards, NULL);
+    return g != NULL ? hazard_grid_end(g, found, self) : NULL;
 }

@@ -13,6 +13,11 @@ void weir_rt_thread_access(struct jit_block *j, uint32_t mask, const uint64_t *a
 void weir_rt_thread_order(struct jit_block *j, uint32_t op, uint32_t mask, uint32_t arg,
                           const uint64_t *rows);
 
+/* From now on kernels are compiled so that accesses of their threads are compared; once, before the
+ * first. */
+void threads_compare(void);
+bool threads_are_compared(void);
+
 /* Whether accesses of the grid's threads are compared. */
 static inline bool threads_compared(const struct grid_block *b)
 {
@@ -42,9 +47,22 @@ void threads_allocated(struct grid_block *b, uint64_t at, uint64_t bytes);
 void threads_freed(struct grid_block *b, uint32_t lane, uint64_t at, uint64_t bytes,
                    const void *pc);
 
-/* What of a complete run nothing orders: calls found(self, ...) for each pair of instructions, and
- * forgets it. */
-void grid_threads_told(struct grid_run *run,
-                       void (*found)(void *self, const struct hazard_found *found), void *self);
+/* Launches by kernels, if any grid's threads are compared: a launch by its thread; what else comes
+ * before it; it is gone. */
+void threads_launch(struct grid_block *b, struct cdp_child *c, const void *pc);
+void threads_launch_follows(struct cdp_child *c, const struct hazard_order *order);
+void threads_launch_over(struct cdp_child *c);
+/* Lanes wait for what their block has launched; ... and go on. */
+void threads_await(struct grid_block *b, uint32_t mask);
+void threads_waited(struct grid_block *b);
+
+/* The run's blocks and all that it has launched until now and that is over. NULL: nothing. */
+struct hazard_order *grid_threads_ended(const struct grid_run *run);
+/* What of a complete run, and of all that it has launched, nothing orders: calls found(self, ...)
+ * for each pair of instructions, and forgets it. Of runs that kernels have launched, returns what
+ * comes before what follows them; the others tell. */
+struct hazard_order *grid_threads_told(struct grid_run *run,
+                                       void (*found)(void *self, const struct hazard_found *found),
+                                       void *self);
 
 #endif

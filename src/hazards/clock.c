@@ -4,33 +4,57 @@
 
 #include "hazards/internal.h"
 
-struct vector *vector_ref(struct vector *v)
+struct hazard_order *vector_ref(struct hazard_order *v)
 {
     if (v != NULL)
         atomic_fetch_add_explicit(&v->refs, 1, memory_order_relaxed);
     return v;
 }
 
-void vector_unref(struct vector *v)
+void vector_unref(struct hazard_order *v)
 {
     if (v != NULL && atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) == 1)
         free(v);
 }
 
-static struct vector *vector_new(uint32_t capacity)
+static struct hazard_order *vector_new(uint32_t entries, uint32_t over)
 {
-    struct vector *v = xmalloc(sizeof *v + capacity * sizeof *v->entries);
+    struct hazard_order *v =
+        xmalloc(sizeof *v + entries * sizeof *v->entries + over * sizeof *v->over);
     atomic_init(&v->refs, 1);
-    v->count = 0;
+    v->count = v->over_count = 0;
+    v->over = (struct blocks_over *)(void *)&v->entries[entries];
     return v;
 }
 
-struct vector *vector_of(const struct vector_entry *entries, uint32_t count)
+struct hazard_order *vector_of(const struct vector_entry *entries, uint32_t count)
 {
-    struct vector *v = vector_new(count);
+    struct hazard_order *v = vector_new(count, 0);
     memcpy(v->entries, entries, count * sizeof *entries);
     v->count = count;
     return v;
+}
+
+struct hazard_order *vector_of_blocks(uint32_t first, uint32_t end)
+{
+    struct hazard_order *v = vector_new(0, 1);
+    v->over[v->over_count++] = (struct blocks_over){first, end};
+    return v;
+}
+
+bool vector_has_block(const struct hazard_order *v, uint32_t block)
+{
+    if (v == NULL || v->over_count == 0)
+        return false;
+    uint32_t low = 0, high = v->over_count;
+    while (low < high) { /* the first that ends after it */
+        uint32_t middle = (low + high) / 2;
+        if (v->over[middle].end <= block)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < v->over_count && v->over[low].first <= block;
 }
 
 static int compare(const struct vector_entry *a, const struct vector_entry *b)
@@ -42,33 +66,50 @@ static int compare(const struct vector_entry *a, const struct vector_entry *b)
     return (a->lanes > b->lanes) - (a->lanes < b->lanes);
 }
 
-/* Adds an entry that is not less than the last one. */
-static void append(struct vector *v, const struct vector_entry *e)
+/* Adds an entry that is not less than the last one, unless all of its block is over. */
+static void append(struct hazard_order *v, const struct vector_entry *e)
 {
     struct vector_entry *last = v->count > 0 ? &v->entries[v->count - 1] : NULL;
-    if (last != NULL && compare(last, e) == 0) {
+    if (last != NULL && compare(last, e) == 0)
         last->clock = last->clock > e->clock ? last->clock : e->clock;
-        return;
-    }
-    v->entries[v->count++] = *e;
+    else if (!vector_has_block(v, e->block))
+        v->entries[v->count++] = *e;
 }
 
-struct vector *vector_join(struct vector *v, const struct vector *other)
+/* Adds blocks that do not begin before the last ones. */
+static void append_over(struct hazard_order *v, const struct blocks_over *o)
+{
+    struct blocks_over *last = v->over_count > 0 ? &v->over[v->over_count - 1] : NULL;
+    if (last == NULL || o->first > last->end)
+        v->over[v->over_count++] = *o;
+    else if (o->end > last->end)
+        last->end = o->end;
+}
+
+struct hazard_order *vector_join(struct hazard_order *v, const struct hazard_order *other)
 {
     if (other == NULL || v == other)
         return v;
-    uint32_t mine = v != NULL ? v->count : 0, i = 0, k = 0;
-    struct vector *both = vector_new(mine + other->count);
-    while (i < mine || k < other->count) {
+    if (v == NULL)
+        return vector_ref((struct hazard_order *)other);
+    uint32_t i = 0, k = 0;
+    struct hazard_order *both =
+        vector_new(v->count + other->count, v->over_count + other->over_count);
+    while (i < v->over_count || k < other->over_count) {
+        bool first = k == other->over_count ||
+                     (i < v->over_count && v->over[i].first <= other->over[k].first);
+        append_over(both, first ? &v->over[i++] : &other->over[k++]);
+    }
+    for (i = k = 0; i < v->count || k < other->count;) {
         bool first =
-            k == other->count || (i < mine && compare(&v->entries[i], &other->entries[k]) <= 0);
+            k == other->count || (i < v->count && compare(&v->entries[i], &other->entries[k]) <= 0);
         append(both, first ? &v->entries[i++] : &other->entries[k++]);
     }
     vector_unref(v);
     return both;
 }
 
-static uint32_t first_of(const struct vector *v, uint32_t block)
+static uint32_t first_of(const struct hazard_order *v, uint32_t block)
 {
     uint32_t low = 0, high = v->count;
     while (low < high) {
@@ -81,11 +122,13 @@ static uint32_t first_of(const struct vector *v, uint32_t block)
     return low;
 }
 
-bool vector_has_lanes(const struct vector *v, uint32_t block, uint32_t warp, uint32_t mask,
+bool vector_has_lanes(const struct hazard_order *v, uint32_t block, uint32_t warp, uint32_t mask,
                       uint32_t clock)
 {
     if (v == NULL)
         return false;
+    if (vector_has_block(v, block))
+        return true;
     for (uint32_t i = first_of(v, block); i < v->count && v->entries[i].block == block; i++) {
         const struct vector_entry *e = &v->entries[i];
         if (e->clock > clock && (e->warp == warp || (e->warp == ALL_WARPS && warp < ASYNC_WARPS)))
@@ -96,7 +139,7 @@ bool vector_has_lanes(const struct vector *v, uint32_t block, uint32_t warp, uin
     return mask == 0;
 }
 
-bool vector_has(const struct vector *v, uint32_t block, uint32_t warp, uint32_t lane,
+bool vector_has(const struct hazard_order *v, uint32_t block, uint32_t warp, uint32_t lane,
                 uint32_t clock)
 {
     return vector_has_lanes(v, block, warp, (uint32_t)1 << lane, clock);
@@ -172,7 +215,7 @@ static struct released *released_at(struct sync *s, uint32_t level, uint32_t of)
 }
 
 void sync_release(struct sync *s, uint32_t level, const struct hazard_block *b,
-                  struct vector *const what[LEVELS])
+                  struct hazard_order *const what[LEVELS])
 {
     const uint32_t of[LEVELS] = {b->number, b->cluster, 0};
     for (uint32_t n = 0; n <= level && n < LEVELS; n++) {

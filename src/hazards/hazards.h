@@ -1,5 +1,5 @@
-/* hazards: accesses by threads of one grid that nothing orders. Decided by happens-before, as PTX's
- * memory model has it, and never by what ran when.
+/* hazards: accesses by threads of one grid, and of grids that its kernels launch, that nothing
+ * orders. Decided by happens-before, as PTX's memory model has it, and never by what ran when.
  *
  * **What orders** two accesses of different threads:
  *   - a barrier of the block that both threads pass between them (with a number and a count: those
@@ -8,7 +8,10 @@
  *   - a release that the other thread's acquire has seen: st.release, ld.acquire, atomics with
  *     these, or relaxed ones (volatile ones too) with a fence before and a fence after; at scopes
  *     that include both threads. So atomics and fences of the block order no other block's threads;
- *   - for asynchronous copies, besides, the wait of the thread that made the copy.
+ *   - for asynchronous copies, besides, the wait of the thread that made the copy;
+ *   - a launch by a thread, before all that the launched grid does; what was before in the stream
+ *     of the launch; and the end of a grid with all that it has launched, before what follows it in
+ *     its stream, before tail launches of the grid that launched it, and before what waits for it.
  * Shuffles, votes and the like order nothing, and lanes of a warp are threads like others.
  *
  * Two accesses of a byte race when at least one writes and neither is ordered before the other,
@@ -31,10 +34,20 @@
 #include "abi/kernel_abi.h"
 #include "base/base.h"
 
-struct hazard_run;   /* of a grid */
+struct hazard_grid;  /* while it and what it has launched run */
 struct hazard_block; /* of a block while it runs */
+struct hazard_order; /* what something comes after; immutable and counted. NULL: nothing */
+
+/* A launch, as those know it who are told of what is found. */
+struct hazard_launch {
+    const void *kernel;
+    uint32_t grid[3], block[3];
+    const void *launcher; /* the kernel that launched it, NULL: the host; */
+    const void *pc;       /* and where in it */
+};
 
 struct hazard_side {
+    const struct hazard_launch *grid;
     const void *pc;
     uint32_t how; /* JIT_ACCESS_ bits but the number of bytes */
     uint32_t block, warp, lane;
@@ -47,8 +60,10 @@ enum hazard_advice {
     HAZARD_BLOCK,            /* of a block: __syncthreads */
     HAZARD_CLUSTER,
     HAZARD_GRID,
-    HAZARD_SCOPE, /* both are atomic, but at too small a scope */
-    HAZARD_ASYNC, /* an asynchronous copy that is not waited for */
+    HAZARD_PARENT, /* of a grid and one that it has launched, or that led to that */
+    HAZARD_GRIDS,  /* of two grids that kernels have launched */
+    HAZARD_SCOPE,  /* both are atomic, but at too small a scope */
+    HAZARD_ASYNC,  /* an asynchronous copy that is not waited for */
 };
 
 struct hazard_found {
@@ -59,16 +74,31 @@ struct hazard_found {
     enum hazard_advice advice;
 };
 
-struct hazard_run *hazard_run_new(void);
-/* Calls found(self, ...) once for each pair of instructions, and forgets the run. */
-void hazard_run_end(struct hazard_run *run,
-                    void (*found)(void *self, const struct hazard_found *found), void *self);
+/* A grid begins, of so many blocks: the host's (NULL), which comes after nothing that is kept here,
+ * or one that a thread of `parent` has launched, after what `launcher` and `stream` have. */
+struct hazard_grid *hazard_grid_begin(struct hazard_grid *parent,
+                                      const struct hazard_launch *launch, uint64_t blocks,
+                                      const struct hazard_order *launcher,
+                                      const struct hazard_order *stream);
+/* It, and all that it has launched until now and that is over, as an order. */
+struct hazard_order *hazard_grid_ended(const struct hazard_grid *g);
+/* It and all that it has launched is over; g is gone. Of the host's, calls found(self, ...) once
+ * for each pair of instructions, and forgets all of it. Of others, returns what comes before what
+ * follows. */
+struct hazard_order *hazard_grid_end(struct hazard_grid *g,
+                                     void (*found)(void *self, const struct hazard_found *found),
+                                     void *self);
+
+/* Uses up the reference to `v` and returns one. */
+struct hazard_order *hazard_order_join(struct hazard_order *v, const struct hazard_order *other);
+struct hazard_order *hazard_order_ref(struct hazard_order *v);
+void hazard_order_unref(struct hazard_order *v);
 
 struct hazard_block *hazard_block_new(void);
 void hazard_block_free(struct hazard_block *b);
 /* The block begins. `block` and `cluster` are numbers in the grid; its shared memory is at
  * `shared`. */
-void hazard_block_begin(struct hazard_block *b, struct hazard_run *run, uint32_t block,
+void hazard_block_begin(struct hazard_block *b, struct hazard_grid *grid, uint32_t block,
                         uint32_t cluster, uint32_t nthreads, uint64_t shared,
                         uint32_t shared_bytes);
 
@@ -116,6 +146,12 @@ void hazard_object_arrive(struct hazard_block *b, struct hazard_block *at, uint6
 void hazard_object_phase_ends(struct hazard_block *at, uint64_t object);
 void hazard_object_passed(struct hazard_block *b, struct hazard_block *at, uint64_t object,
                           uint32_t warp, uint32_t mask);
+
+/* Lanes launch something: what comes before it. */
+struct hazard_order *hazard_launches(struct hazard_block *b, uint32_t warp, uint32_t mask);
+/* Lanes wait for what their block has launched; ... which has that order, and they go on. */
+void hazard_awaits(struct hazard_block *b, uint32_t warp, uint32_t mask);
+void hazard_waited(struct hazard_block *b, const struct hazard_order *order);
 
 /* The barrier of a cooperative grid of so many blocks, at which one thread of each arrives and then
  * looks again and again: whoever looks comes after all of them as soon as they have arrived. What

@@ -19,27 +19,34 @@ enum {
 /* ---- clock.c ---- */
 
 /* What something comes after: accesses of lanes of a warp of a block, as far as they are stamped
- * with less than `clock`. Immutable and shared. NULL: nothing. */
-struct vector {
+ * with less than `clock`; and all of the blocks of grids that are over. Immutable and shared. NULL:
+ * nothing. */
+struct hazard_order {
     _Atomic uint32_t refs;
-    uint32_t count;
+    uint32_t count, over_count;
+    struct blocks_over {
+        uint32_t first, end;
+    } *over; /* after the entries, in order, none beside another */
     struct vector_entry {
         uint32_t block;
         uint16_t warp;
         uint32_t lanes; /* of ALL_WARPS: all */
         uint32_t clock;
-    } entries[]; /* by block, warp, lanes */
+    } entries[]; /* by block, warp, lanes; of no block that is over */
 };
 
-struct vector *vector_ref(struct vector *v);
-void vector_unref(struct vector *v);
-struct vector *vector_of(const struct vector_entry *entries, uint32_t count); /* in order */
+struct hazard_order *vector_ref(struct hazard_order *v);
+void vector_unref(struct hazard_order *v);
+struct hazard_order *vector_of(const struct vector_entry *entries, uint32_t count); /* in order */
+struct hazard_order *vector_of_blocks(uint32_t first, uint32_t end); /* that are over */
+/* Whether it has all that the block does. */
+bool vector_has_block(const struct hazard_order *v, uint32_t block);
 /* Uses up the reference to `v` and returns one. */
-struct vector *vector_join(struct vector *v, const struct vector *other);
-bool vector_has(const struct vector *v, uint32_t block, uint32_t warp, uint32_t lane,
+struct hazard_order *vector_join(struct hazard_order *v, const struct hazard_order *other);
+bool vector_has(const struct hazard_order *v, uint32_t block, uint32_t warp, uint32_t lane,
                 uint32_t clock);
 /* Whether it has all lanes of `mask`. */
-bool vector_has_lanes(const struct vector *v, uint32_t block, uint32_t warp, uint32_t mask,
+bool vector_has_lanes(const struct hazard_order *v, uint32_t block, uint32_t warp, uint32_t mask,
                       uint32_t clock);
 
 /* Where something is released, acquired or waited for. */
@@ -49,10 +56,10 @@ struct sync {
     struct sync *next;
     struct released { /* atomics: by level, and by block or cluster */
         uint32_t level, of;
-        struct vector *what;
+        struct hazard_order *what;
     } *released;
     uint32_t released_count;
-    struct vector *now, *passed; /* objects: arrivals of this phase and of those before */
+    struct hazard_order *now, *passed; /* objects: arrivals of this phase and of those before */
 };
 struct sync_table {
     struct sync **buckets;
@@ -63,15 +70,15 @@ struct sync *sync_find(struct sync_table *t, uint64_t key, bool make); /* NULL: 
 void sync_table_free(struct sync_table *t);
 /* Accesses of that scope release `what`, for those of the block, the cluster and the grid. */
 void sync_release(struct sync *s, uint32_t level, const struct hazard_block *b,
-                  struct vector *const what[LEVELS]);
+                  struct hazard_order *const what[LEVELS]);
 
 /* ---- threads (threads.c) ---- */
 
 /* What single lanes know beyond their warp and block. */
 struct lane_knowledge {
-    struct vector *after;            /* what it comes after */
-    struct vector *fenced[LEVELS];   /* what its last fence of that scope has released, */
-    struct vector *awaiting[LEVELS]; /* and what its next one will acquire */
+    struct hazard_order *after;            /* what it comes after */
+    struct hazard_order *fenced[LEVELS];   /* what its last fence of that scope has released, */
+    struct hazard_order *awaiting[LEVELS]; /* and what its next one will acquire */
 };
 
 struct async_state {
@@ -82,9 +89,10 @@ struct async_state {
 };
 
 struct warp_state {
-    uint32_t clock; /* all lanes' accesses stamped with less come before the warp's next ones */
-    bool waits;     /* at the barrier of all warps */
-    bool knows;     /* a lane has knowledge of its own */
+    uint32_t clock;  /* all lanes' accesses stamped with less come before the warp's next ones */
+    bool waits;      /* at the barrier of all warps */
+    uint32_t awaits; /* lanes that wait for what the block has launched */
+    bool knows;      /* a lane has knowledge of its own */
     struct lane_knowledge lanes[JIT_WARP];
     struct async_state *async; /* NULL: it has made no copies */
 };
@@ -107,29 +115,48 @@ static inline uint32_t recent_of(uint64_t page)
     return (uint32_t)(page ^ page >> 8 ^ page >> 16) % RECENT;
 }
 
+/* A grid of a run. What of it others come after is under the run's lock. */
+struct hazard_grid {
+    struct hazard_run *run;
+    struct hazard_grid *parent; /* NULL: the host has launched it */
+    uint32_t first, blocks;     /* numbers of its blocks in the run */
+    struct hazard_order *after; /* what all of them come after */
+    struct hazard_order *ended; /* what it has launched and is over */
+};
+
+/* What is known of a grid as long as the run lasts. */
+struct grid_record {
+    uint32_t first;  /* number of its first block */
+    uint32_t parent; /* the record of the grid that has launched it; NO_PARENT */
+    struct hazard_launch launch;
+};
+enum { NO_PARENT = UINT32_MAX };
+
 struct hazard_block {
     struct hazard_run *run;
+    struct hazard_grid *grid;
     uint64_t serial; /* the run's */
     uint32_t number, cluster, nwarps, nthreads;
     uint32_t clock; /* of accesses now; from 1 */
     uint32_t all;   /* the block's accesses stamped with less come before all of its next ones */
     bool waits;     /* a warp waits at the barrier of all */
+    bool awaits;    /* lanes wait for what the block has launched */
     bool knows;     /* a lane has knowledge of its own */
     bool async;     /* there are asynchronous copies */
     bool shares;    /* other blocks have accessed its shared memory */
     uint32_t epoch; /* of its shared memory: other after everything that may order its threads */
-    struct vector *after;          /* what the whole block comes after, beyond itself */
-    struct vector *fenced[LEVELS]; /* by fences before the last barrier of all */
+    struct hazard_order *after;          /* what the whole block comes after, beyond itself */
+    struct hazard_order *fenced[LEVELS]; /* by fences before the last barrier of all */
     /* What threads have read before the last barrier of all, and a fence of any thread will
      * acquire; and whether one has since. */
-    struct vector *awaiting[LEVELS];
+    struct hazard_order *awaiting[LEVELS];
     bool acquired[LEVELS];
     struct warp_state *warps;
     uint32_t grid_phase; /* of the grid's barrier, when one of its threads arrived there */
-    struct vector *arrived[BARRIERS]; /* by those that have gone on */
-    struct sync_table syncs;          /* in its shared memory */
-    uint64_t shared;                  /* where its shared memory is, */
-    struct line *lines;               /* and its lines */
+    struct hazard_order *arrived[BARRIERS]; /* by those that have gone on */
+    struct sync_table syncs;                /* in its shared memory */
+    uint64_t shared;                        /* where its shared memory is, */
+    struct line *lines;                     /* and its lines */
     uint32_t line_count, line_capacity, generation;
     uint32_t writes; /* of its shared memory so far */
     struct memo memos[MEMOS];
@@ -137,9 +164,9 @@ struct hazard_block {
 };
 
 /* What the lanes' accesses so far, and all that they come after, are as a vector. */
-struct vector *threads_release(struct hazard_block *b, uint32_t warp, uint32_t mask);
+struct hazard_order *threads_release(struct hazard_block *b, uint32_t warp, uint32_t mask);
 void threads_acquire(struct hazard_block *b, uint32_t warp, uint32_t mask,
-                     const struct vector *what);
+                     const struct hazard_order *what);
 /* A strong write by a lane. */
 void threads_write(struct hazard_block *b, struct hazard_block *of, uint32_t warp, uint32_t lane,
                    uint64_t address, uint32_t how);
@@ -377,21 +404,37 @@ bool quick_access(struct looking *l, const struct stamp *s, uint32_t mask, bool 
 /* An epoch that no run has had. */
 uint32_t run_next_epoch(void);
 
+/* As struct hazard_found, with blocks by their numbers in the run. */
+struct pair_found {
+    struct stamp sides[2];
+    uint32_t lanes[2];
+    uint64_t low, high;
+    bool shared;
+    uint32_t shared_block;
+    enum hazard_advice advice;
+};
+
+/* A grid and all that its kernels launch. */
 struct hazard_run {
     uint64_t serial; /* that no other run has */
     uint64_t pc;     /* of some instruction: sites are near it */
     pthread_mutex_t lock;
-    struct sync_table syncs;               /* of its global memory */
-    struct vector *grid_now, *grid_passed; /* its own barrier: this phase, those before */
+    struct sync_table syncs;                     /* of its global memory */
+    struct hazard_order *grid_now, *grid_passed; /* its own barrier: this phase, those before */
     uint64_t grid_arrived;
     _Atomic uint32_t grid_phase; /* from 1 */
     struct pages *pages;         /* its own while it lasts */
     _Atomic uint32_t epoch;      /* of global memory: other after what may order blocks */
     _Atomic uint64_t seen[1024]; /* pairs of instructions that were found; 0: free */
     struct {
-        struct hazard_found *items;
+        struct pair_found *items;
         size_t count, cap;
     } found;
+    struct {
+        struct grid_record *items;
+        size_t count, cap;
+    } grids;         /* in the order of their numbers */
+    uint64_t blocks; /* of all of them */
 };
 
 #endif

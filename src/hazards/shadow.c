@@ -51,7 +51,9 @@ static bool plainly_before(const struct hazard_block *b, const struct pattern *o
                            const struct pattern *now)
 {
     const struct stamp *s = &old->s;
-    if (s->block != b->number || s->warp >= ASYNC_WARPS)
+    if (s->block != b->number)
+        return vector_has_block(b->after, s->block); /* its grid was over before this one */
+    if (s->warp >= ASYNC_WARPS)
         return false;
     if (s->clock < b->all)
         return true;

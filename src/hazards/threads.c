@@ -37,6 +37,7 @@ static void warp_forget(struct warp_state *w)
         lane_forget(&w->lanes[lane]);
     w->knows = false;
     w->waits = false;
+    w->awaits = 0;
     w->clock = 0;
 }
 
@@ -84,16 +85,19 @@ void hazard_block_free(struct hazard_block *b)
     free(b);
 }
 
-void hazard_block_begin(struct hazard_block *b, struct hazard_run *run, uint32_t block,
+void hazard_block_begin(struct hazard_block *b, struct hazard_grid *grid, uint32_t block,
                         uint32_t cluster, uint32_t nthreads, uint64_t shared, uint32_t shared_bytes)
 {
+    const struct hazard_run *run = grid->run;
     block_forget(b);
     if (b->serial != run->serial) /* another run may be where one was */
         memset(b->recent, 0, sizeof b->recent);
     b->serial = run->serial;
-    b->run = run;
-    b->number = block;
-    b->cluster = cluster;
+    b->run = grid->run;
+    b->grid = grid;
+    b->number = grid->first + block;
+    b->cluster = grid->first + cluster;
+    b->after = vector_ref(grid->after);
     b->nthreads = nthreads;
     b->shared = shared;
     if (b->warps == NULL)
@@ -101,7 +105,7 @@ void hazard_block_begin(struct hazard_block *b, struct hazard_run *run, uint32_t
     b->nwarps = (nthreads + JIT_WARP - 1) / JIT_WARP;
     b->clock = 1;
     b->all = 0;
-    b->waits = b->knows = b->async = b->shares = false;
+    b->waits = b->awaits = b->knows = b->async = b->shares = false;
     b->epoch++;
     b->grid_phase = UINT32_MAX;
     b->generation++;
@@ -141,7 +145,7 @@ static uint32_t async_entries(const struct hazard_block *b, uint32_t warp, uint3
 }
 
 /* The entries of asynchronous copies come before that of all warps, and after those of warps. */
-static struct vector *own_accesses(const struct hazard_block *b, uint32_t warp, uint32_t mask)
+static struct hazard_order *own_accesses(const struct hazard_block *b, uint32_t warp, uint32_t mask)
 {
     struct vector_entry few[4], *entries = few;
     uint32_t count = 0;
@@ -155,18 +159,18 @@ static struct vector *own_accesses(const struct hazard_block *b, uint32_t warp, 
         count += async_entries(b, n, mask, n == warp, entries + count);
     if (b->all > 0)
         entries[count++] = (struct vector_entry){b->number, ALL_WARPS, ALL_LANES, b->all};
-    struct vector *v = vector_of(entries, count);
+    struct hazard_order *v = vector_of(entries, count);
     if (entries != few)
         free(entries);
     return v;
 }
 
-struct vector *threads_release(struct hazard_block *b, uint32_t warp, uint32_t mask)
+struct hazard_order *threads_release(struct hazard_block *b, uint32_t warp, uint32_t mask)
 {
-    struct vector *v = vector_join(own_accesses(b, warp, mask), b->after), *last = NULL;
+    struct hazard_order *v = vector_join(own_accesses(b, warp, mask), b->after), *last = NULL;
     EACH(lane, b->warps[warp].knows ? mask : 0)
     {
-        struct vector *known = b->warps[warp].lanes[lane].after;
+        struct hazard_order *known = b->warps[warp].lanes[lane].after;
         if (known != last) /* lanes mostly share it */
             v = vector_join(v, known);
         last = known;
@@ -176,9 +180,9 @@ struct vector *threads_release(struct hazard_block *b, uint32_t warp, uint32_t m
 }
 
 void threads_acquire(struct hazard_block *b, uint32_t warp, uint32_t mask,
-                     const struct vector *what)
+                     const struct hazard_order *what)
 {
-    struct vector *from = NULL, *to = NULL; /* lanes mostly share what they know */
+    struct hazard_order *from = NULL, *to = NULL; /* lanes mostly share what they know */
     bool any = false;
     if (what == NULL)
         return;
@@ -231,7 +235,7 @@ void hazard_fence(struct hazard_block *b, uint32_t warp, uint32_t mask, enum jit
         threads_acquire(b, warp, mask, b->awaiting[n]);
         b->acquired[n] = true;
     }
-    struct vector *v = threads_release(b, warp, mask);
+    struct hazard_order *v = threads_release(b, warp, mask);
     EACH(lane, mask)
     {
         struct lane_knowledge *l = lane_of(b, warp, lane);
@@ -269,13 +273,13 @@ void threads_write(struct hazard_block *b, struct hazard_block *of, uint32_t war
     uint32_t level = level_of((enum jit_scope)JIT_ACCESS_SCOPE(how));
     if (!releases && l->fenced[0] == NULL && b->fenced[0] == NULL)
         return;
-    struct vector *now = NULL;
+    struct hazard_order *now = NULL;
     if (releases)
         now = threads_release(b, warp, (uint32_t)1 << lane);
     table_lock(b, of);
     struct sync *s = sync_find(table_of(b, of), address, true);
     if (releases)
-        sync_release(s, level, b, (struct vector *const[LEVELS]){now, now, now});
+        sync_release(s, level, b, (struct hazard_order *const[LEVELS]){now, now, now});
     else
         sync_release(s, level, b, l->fenced);
     sync_release(s, level, b, b->fenced);
@@ -338,7 +342,7 @@ static void async_spread(struct warp_state *w, bool block)
  * was read by threads that come before it, as well as what its own thread has read. */
 static void fences_spread(struct hazard_block *b)
 {
-    struct vector *last[LEVELS] = {NULL}, *read[LEVELS] = {NULL};
+    struct hazard_order *last[LEVELS] = {NULL}, *read[LEVELS] = {NULL};
     for (int n = 0; n < LEVELS; n++) {
         if (!b->acquired[n])
             continue;
@@ -362,7 +366,7 @@ static void fences_spread(struct hazard_block *b)
 /* All threads of the block that have not ended are here. */
 static void all_pass(struct hazard_block *b)
 {
-    struct vector *last = NULL;
+    struct hazard_order *last = NULL;
     if (b->knows)
         fences_spread(b);
     tick(b);
@@ -371,7 +375,7 @@ static void all_pass(struct hazard_block *b)
     for (uint32_t w = 0; w < b->nwarps; w++) {
         struct warp_state *ws = &b->warps[w];
         for (uint32_t lane = 0; ws->knows && lane < JIT_WARP; lane++) {
-            struct vector *known = ws->lanes[lane].after;
+            struct hazard_order *known = ws->lanes[lane].after;
             if (known != last)
                 b->after = vector_join(b->after, known);
             last = known;
@@ -402,7 +406,7 @@ void hazard_block_barrier(struct hazard_block *b, uint32_t warp)
 static void fences_meet(struct warp_state *w, uint32_t mask)
 {
     for (int n = 0; n < LEVELS; n++) {
-        struct vector *all = NULL, *last = NULL, *reads = NULL, *last_read = NULL;
+        struct hazard_order *all = NULL, *last = NULL, *reads = NULL, *last_read = NULL;
         EACH(lane, mask)
         {
             const struct lane_knowledge *l = &w->lanes[lane];
@@ -434,7 +438,7 @@ static void meet(struct hazard_block *b, uint32_t warp, uint32_t mask)
         fences_meet(w, mask);
     if (mask == lanes_of(b, warp)) {
         if (w->knows) {
-            struct vector *v = threads_release(b, warp, mask);
+            struct hazard_order *v = threads_release(b, warp, mask);
             threads_acquire(b, warp, mask, v);
             vector_unref(v);
         }
@@ -443,7 +447,7 @@ static void meet(struct hazard_block *b, uint32_t warp, uint32_t mask)
         async_spread(w, false);
         return;
     }
-    struct vector *v = threads_release(b, warp, mask);
+    struct hazard_order *v = threads_release(b, warp, mask);
     threads_acquire(b, warp, mask, v);
     vector_unref(v);
 }
@@ -464,7 +468,7 @@ void hazard_warp_barrier(struct hazard_block *b, uint32_t warp, uint32_t mask,
 void hazard_barrier_arrive(struct hazard_block *b, uint32_t id, uint32_t warp, uint32_t mask)
 {
     threads_heard(b, warp);
-    struct vector *v = threads_release(b, warp, mask);
+    struct hazard_order *v = threads_release(b, warp, mask);
     b->arrived[id] = vector_join(b->arrived[id], v);
     vector_unref(v);
 }
@@ -472,7 +476,7 @@ void hazard_barrier_arrive(struct hazard_block *b, uint32_t id, uint32_t warp, u
 void hazard_barrier_open(struct hazard_block *b, uint32_t id, const uint32_t waiting[JIT_WARP],
                          bool all)
 {
-    struct vector *v = b->arrived[id];
+    struct hazard_order *v = b->arrived[id];
     b->arrived[id] = NULL;
     if (all) {
         all_pass(b);
@@ -494,7 +498,7 @@ void hazard_object_init(struct hazard_block *at, uint64_t object)
     s->now = s->passed = NULL;
 }
 
-static void object_add(struct hazard_block *at, uint64_t object, struct vector *v)
+static void object_add(struct hazard_block *at, uint64_t object, struct hazard_order *v)
 {
     struct sync *s = sync_find(&at->syncs, object, true);
     s->now = vector_join(s->now, v);
@@ -527,13 +531,40 @@ void hazard_object_passed(struct hazard_block *b, struct hazard_block *at, uint6
         threads_acquire(b, warp, mask, s->passed);
 }
 
+/* ---- launches ---- */
+
+struct hazard_order *hazard_launches(struct hazard_block *b, uint32_t warp, uint32_t mask)
+{
+    threads_heard(b, warp);
+    return threads_release(b, warp, mask);
+}
+
+void hazard_awaits(struct hazard_block *b, uint32_t warp, uint32_t mask)
+{
+    threads_heard(b, warp);
+    b->warps[warp].awaits |= mask;
+    b->awaits = true;
+}
+
+void hazard_waited(struct hazard_block *b, const struct hazard_order *order)
+{
+    if (!b->awaits)
+        return;
+    b->awaits = false;
+    orders_blocks(b);
+    for (uint32_t w = 0; w < b->nwarps; w++) {
+        threads_acquire(b, w, b->warps[w].awaits, order);
+        b->warps[w].awaits = 0;
+    }
+}
+
 /* ---- the barrier of a grid ---- */
 
 void hazard_grid_arrive(struct hazard_block *b, uint32_t warp, uint32_t mask, uint64_t blocks)
 {
     struct hazard_run *run = b->run;
     threads_heard(b, warp);
-    struct vector *v = threads_release(b, warp, mask);
+    struct hazard_order *v = threads_release(b, warp, mask);
     pthread_mutex_lock(&run->lock);
     b->grid_phase = atomic_load_explicit(&run->grid_phase, memory_order_relaxed);
     run->grid_now = vector_join(run->grid_now, v);
@@ -556,7 +587,7 @@ void hazard_grid_look(struct hazard_block *b, uint32_t warp, uint32_t mask)
     b->grid_phase = UINT32_MAX;
     orders_blocks(b);
     pthread_mutex_lock(&run->lock);
-    struct vector *v = vector_ref(run->grid_passed);
+    struct hazard_order *v = vector_ref(run->grid_passed);
     pthread_mutex_unlock(&run->lock);
     threads_acquire(b, warp, mask, v);
     vector_unref(v);

@@ -165,21 +165,26 @@ struct observe_accesses {
     uint32_t site_count;
 };
 
-/* Two accesses of one grid's threads that nothing orders (hazards/hazards.h). */
+/* Two accesses by threads of one grid, or of it and grids that its kernels launch, that nothing
+ * orders (hazards/hazards.h). */
 enum observe_missing {
     OBSERVE_SAME_INSTRUCTION, /* lanes of a warp write different values at once */
     OBSERVE_WARP_BARRIER,     /* what would have ordered the two */
     OBSERVE_BLOCK_BARRIER,
     OBSERVE_CLUSTER_BARRIER,
     OBSERVE_GRID_ORDER,
-    OBSERVE_WIDER_SCOPE, /* both are atomic, for their own block */
-    OBSERVE_COPY_WAIT,   /* asynchronous copies */
+    OBSERVE_PARENT_ORDER,   /* of a grid and one that it has launched */
+    OBSERVE_CHILDREN_ORDER, /* of grids that kernels have launched */
+    OBSERVE_WIDER_SCOPE,    /* both are atomic, for their own block */
+    OBSERVE_COPY_WAIT,      /* asynchronous copies */
 };
 struct observe_race {
     struct observe_id id;
-    const struct grid_kernel *kernel;
-    const char *name; /* of the kernel */
     struct observe_race_side {
+        const struct grid_kernel *kernel;
+        const char *name;                   /* of the kernel */
+        const struct grid_kernel *launcher; /* that has launched it, NULL: the host; */
+        const void *launched_at;            /* and where in it */
         const void *pc;
         enum observe_access how;
         bool copies; /* an asynchronous copy of the thread's */

@@ -7,10 +7,13 @@
 
 struct thread_race {
     struct observe_race told;
-    const char *kernel; /* as people write it */
-    struct finding_place places[2];
-    struct finding_site site; /* of the launch */
-    struct observe_id id;     /* of the host's work that it is part of */
+    const char *kernels[2];           /* as people write them */
+    struct finding_place places[2];   /* of the accesses, */
+    struct finding_place launched[2]; /* and where kernels have launched the grids; file NULL: the
+                                       * host has */
+    bool grids;                       /* it is between two of them */
+    struct finding_site site;         /* of the launch */
+    struct observe_id id;             /* of the host's work that it is part of */
     struct allocation *memory;
 };
 
@@ -25,7 +28,7 @@ static size_t written;
 static bool same_place(const struct thread_race *a, int i, const struct thread_race *b, int k)
 {
     const struct finding_place *x = &a->places[i], *y = &b->places[k];
-    if (a->told.sides[i].how != b->told.sides[k].how)
+    if (a->told.sides[i].how != b->told.sides[k].how || strcmp(a->kernels[i], b->kernels[k]) != 0)
         return false;
     if (x->file == NULL || y->file == NULL)
         return a->told.sides[i].pc == b->told.sides[k].pc;
@@ -36,8 +39,6 @@ static bool is_new(const struct thread_race *r)
 {
     for (size_t i = 0; i < found.count; i++) {
         const struct thread_race *f = &found.items[i];
-        if (f->kernel != r->kernel && strcmp(f->kernel, r->kernel) != 0)
-            continue;
         if ((same_place(f, 0, r, 0) && same_place(f, 1, r, 1)) ||
             (same_place(f, 0, r, 1) && same_place(f, 1, r, 0)))
             return false;
@@ -47,10 +48,16 @@ static bool is_new(const struct thread_race *r)
 
 void report_threads(const struct observe_race *r)
 {
-    struct thread_race f = {.told = *r, .kernel = races_names.demangle(r->name)};
+    struct thread_race f = {.told = *r};
     struct moment *m = order_find(&r->id);
-    for (int i = 0; i < 2; i++)
-        races_names.kernel(r->kernel, r->sides[i].pc, &f.places[i]);
+    f.grids = r->missing == OBSERVE_PARENT_ORDER || r->missing == OBSERVE_CHILDREN_ORDER;
+    for (int i = 0; i < 2; i++) {
+        const struct observe_race_side *s = &r->sides[i];
+        f.kernels[i] = races_names.demangle(s->name);
+        races_names.kernel(s->kernel, s->pc, &f.places[i]);
+        if (s->launcher != NULL)
+            races_names.kernel(s->launcher, s->launched_at, &f.launched[i]);
+    }
     if (m != NULL) {
         f.site = m->site;
         f.id = m->id;
@@ -87,11 +94,17 @@ static void put_side(struct strbuf *sb, const struct thread_race *f, int i)
     const struct observe_race_side *s = &f->told.sides[i];
     sb_printf(sb, "%s%s by ", s->how == OBSERVE_ATOMIC ? "atomic access" : how_word(s->how),
               s->copies ? " of an asynchronous copy" : "");
+    if (f->grids)
+        sb_printf(sb, "kernel %s, ", f->kernels[i]);
     put_index(sb, "block", s->block);
     put_index(sb, ", thread", s->thread);
     if (f->places[i].file != NULL) {
         sb_printf(sb, " at ");
         finding_put_place(sb, &f->places[i]);
+    }
+    if (f->grids && f->launched[i].file != NULL) {
+        sb_printf(sb, ", launched at ");
+        finding_put_place(sb, &f->launched[i]);
     }
 }
 
@@ -127,6 +140,18 @@ static void put_advice(struct strbuf *sb, const struct thread_race *f)
                       "atomic with __threadfence() on both sides, let a cooperative grid meet "
                       "(grid.sync()), or make it two kernels");
         return;
+    case OBSERVE_PARENT_ORDER:
+        sb_printf(sb,
+                  "what a kernel launches runs beside it from the launch on: let it do what the "
+                  "other reads before the launch, in the thread that launches or ordered before "
+                  "it, and what uses the results of the other be a tail launch "
+                  "(cudaStreamTailLaunch)");
+        return;
+    case OBSERVE_CHILDREN_ORDER:
+        sb_printf(sb, "launch both into one stream of the device, let one stream wait for an event "
+                      "recorded in the other (cudaStreamWaitEvent), or make the later one a tail "
+                      "launch (cudaStreamTailLaunch)");
+        return;
     case OBSERVE_WIDER_SCOPE:
         sb_printf(sb, "both are atomic, but for threads of their own block only: use the scope of "
                       "the device (atomicAdd, not atomicAdd_block; cuda::thread_scope_device)");
@@ -157,7 +182,10 @@ static void put_text(struct strbuf *sb, const struct thread_race *f,
 {
     sb_printf(sb, "weir: race: ");
     put_memory(sb, f);
-    sb_printf(sb, ", within kernel %s\n  first:  ", f->kernel);
+    if (f->grids)
+        sb_printf(sb, ", between grids that kernels launch\n  first:  ");
+    else
+        sb_printf(sb, ", within kernel %s\n  first:  ", f->kernels[0]);
     put_side(sb, f, 0);
     sb_printf(sb, "\n  second: ");
     put_side(sb, f, 1);
@@ -190,10 +218,12 @@ static void put_json_side(struct strbuf *sb, const struct thread_race *f, int i,
     if (f->id.stream != 0)
         sb_printf(sb, ", \"stream\": %llu", (unsigned long long)f->id.stream);
     sb_printf(sb, ", \"kernel\": ");
-    finding_put_string(sb, f->kernel);
+    finding_put_string(sb, f->kernels[i]);
     put_json_index(sb, "block", s->block);
     put_json_index(sb, "thread", s->thread);
     finding_put_json_place(sb, "source", &f->places[i]);
+    if (f->launched[i].file != NULL)
+        finding_put_json_place(sb, "launched", &f->launched[i]);
     finding_put_json_place(sb, "enqueued", call);
     finding_put_json_call(sb, name);
     sb_printf(sb, "}");
@@ -203,7 +233,8 @@ static void put_json(struct strbuf *sb, const struct thread_race *f,
                      const struct finding_place *call, const char *name)
 {
     const struct observe_race *r = &f->told;
-    sb_printf(sb, "\"what\": \"race\", \"within\": \"%s\", \"%s\": ", "grid",
+    sb_printf(sb,
+              "\"what\": \"race\", \"within\": \"%s\", \"%s\": ", f->grids ? "launches" : "grid",
               r->shared ? "offset" : "address");
     if (r->shared)
         sb_printf(sb, "%llu", (unsigned long long)r->low);

@@ -1,6 +1,6 @@
 // FLAGS: -rdc=true -lcudadevrt
-/* Launches by kernels: parent and child, children among themselves. A launch of the host's is one
- * command with all that its kernels launch. */
+/* Launches by kernels against streams, the host and copies: for those, a launch of the host's is one
+ * command with all that its kernels launch. cdp_order.cu has parents and children. */
 #include "races.h"
 
 __global__ void child_fills(int *p, int value) { p[threadIdx.x] = value; }
@@ -51,40 +51,4 @@ CASE(grandchild_and_a_copy)
     if (repaired)
         order(a, b);
     DO(cudaMemcpyAsync(h, d, 64, cudaMemcpyDeviceToHost, b)); // @2 copy read
-}
-
-/* The parent reads what its child writes, which nothing orders before the parent's end. MISSED: a
- * launch of the host's is one piece of work with all that it leads to. */
-__global__ void parent_reads(int *p, int *result, bool before)
-{
-    int seen = 0;
-    if (before)
-        seen = p[threadIdx.x];
-    if (threadIdx.x == 0)
-        child_fills<<<1, 1>>>(p, 1); // @1? kernel write
-    if (!before)
-        seen = *(volatile int *)p; // @2? kernel read
-    result[threadIdx.x] = seen;
-}
-
-CASE(parent_reads_while_its_child_writes)
-{
-    parent_reads<<<1, 1, 0, a>>>(d, out, repaired);
-}
-
-/* Two children in streams of the device. MISSED: likewise. */
-__global__ void two_children(int *p, bool disjoint)
-{
-    cudaStream_t s, t;
-    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
-    cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
-    child_fills<<<1, 32, 0, s>>>(p, 1);              // @3? kernel write
-    child_fills<<<1, 32, 0, t>>>(p + (disjoint ? 32 : 0), 2); // @4? kernel write
-    cudaStreamDestroy(s);
-    cudaStreamDestroy(t);
-}
-
-CASE(children_of_two_streams)
-{
-    two_children<<<1, 1, 0, a>>>(d, repaired);
 }

@@ -23,7 +23,9 @@ KINDS = {
     "default_streams": "default streams, synchronous calls", "devices": "several devices",
     "host": "the host's accesses", "callbacks": "host functions",
     "pools": "stream-ordered memory", "graphs": "graphs and captured streams",
-    "words": "stream memory operations", "cdp": "launches by kernels",
+    "words": "stream memory operations", "cdp": "launches by kernels, against others",
+    "cdp_order": "launches by kernels, among each other",
+    "cdp_wait": "kernels that wait for what they launch",
     "shared": "shared memory of a block", "blocks": "global memory of threads and blocks",
     "heap": "memory that kernels allocate", "cooperative": "grids, clusters, barrier objects, copies",
 }

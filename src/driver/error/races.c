@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "driver/error/checks.h"
 #include "driver/error/symbols.h"
+#include "exec/threads.h"
 #include "races/races.h"
 
 static bool checked, threads;
@@ -25,6 +26,8 @@ bool races_begin(struct diag *d)
         return false;
     grid_set_host_trap(races_signal);
     device_set_eager();
+    if (threads)
+        threads_compare();
     checked = true;
     return true;
 }
