@@ -60,10 +60,10 @@ bool handle_wipe(void *object);
 /* Lets the object be used again, which was wiped or never published. */
 void handle_recycle(void *object);
 
-/* The tag of what once was an object. */
+/* The tag of what once was an object; with it, all that was written before it was published. */
 static inline uint32_t handle_tag(const void *h)
 {
-    return atomic_load_explicit((const _Atomic uint32_t *)h, memory_order_relaxed);
+    return atomic_load_explicit((const _Atomic uint32_t *)h, memory_order_acquire);
 }
 
 /* Whether h, any bits, is a live object of that kind. */

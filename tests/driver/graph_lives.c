@@ -226,6 +226,48 @@ static void unloaded(void)
     OK(cuCtxSynchronize());
 }
 
+/* What a capture writes cannot go from beneath it: neither the graph that its own is within, nor
+ * the node; and a capture whose nodes are destroyed is worth nothing. */
+static void captured(void)
+{
+    CUstream s;
+    CUgraph g, inner, got;
+    CUgraphNode child;
+    CUstreamCaptureStatus status;
+    const CUgraphNode *deps;
+    size_t count;
+    NEED(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    g = make(&child);
+    NEED(cuGraphCreate(&inner, 0));
+    NEED(cuGraphAddChildGraphNode(&child, g, NULL, 0, inner));
+    OK(cuGraphDestroy(inner));
+    NEED(cuGraphChildGraphNodeGetGraph(child, &inner));
+    NEED(cuStreamBeginCaptureToGraph(s, inner, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
+    OK(launch(nothing, 1, 32, s, NULL));
+    CHECK_CU(cuGraphDestroy(g), CUDA_ERROR_ILLEGAL_STATE);
+    CHECK_CU(cuGraphDestroyNode(child), CUDA_ERROR_ILLEGAL_STATE);
+    OK(launch(nothing, 1, 32, s, NULL));
+    OK(cuStreamEndCapture(s, &got));
+    CHECK(got == inner);
+    OK(cuGraphGetNodes(inner, NULL, &count));
+    CHECK_EQ_INT(count, 2);
+    OK(cuGraphDestroyNode(child));
+    OK(cuGraphDestroy(g));
+
+    for (int more = 0; more < 2; more++) { /* at the end, and where more is captured */
+        NEED(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+        OK(launch(nothing, 1, 32, s, NULL));
+        OK(cuStreamGetCaptureInfo(s, &status, NULL, &g, &deps, NULL, &count));
+        CHECK_EQ_INT(count, 1);
+        OK(cuGraphDestroyNode(deps[0]));
+        if (more)
+            CHECK_CU(launch(nothing, 1, 32, s, NULL), CUDA_ERROR_INVALID_VALUE);
+        CHECK_CU(cuStreamEndCapture(s, &got), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        CHECK(got == NULL);
+    }
+    OK(cuStreamDestroy(s));
+}
+
 int main(void)
 {
     CUcontext c = begin();
@@ -236,6 +278,7 @@ int main(void)
     stale();
     culprit();
     unloaded();
+    captured();
     destroyed_while_used(c);
     OK(cuModuleUnload(m));
     return check_done();

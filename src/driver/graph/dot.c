@@ -109,8 +109,9 @@ static void print_graph(FILE *f, CUgraph g, unsigned flags)
 WEIR_API CUresult cuGraphDebugDotPrint(CUgraph g, const char *path, unsigned int flags)
 {
     HOLD;
+    GRAPH_LOCKS;
     CU_TRY(driver_ready());
-    CU_TRY(graph_check(g));
+    CU_TRY(graph_lock(g, &locked));
     if (path == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     FILE *f = fopen(path, "w");

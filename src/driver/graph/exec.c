@@ -7,13 +7,6 @@
 
 #include "driver/graph/graph.h"
 
-CUresult exec_check(CUgraphExec e)
-{
-    if (!handle_live(e, TAG_GRAPH_EXEC))
-        return CUDA_ERROR_INVALID_VALUE;
-    return e->ctx_id == e->ctx->id ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-
 /* ---- one node ---- */
 
 static CUresult fill_kernel(const struct kernel_node *k, struct device_node *d)
@@ -410,7 +403,7 @@ static void mark_instantiated(CUgraph shadow, bool instantiated)
 
 static void release_shadow(void *shadow) { graph_free(shadow); }
 
-/* Makes the executable graph of a clone that becomes its shadow. */
+/* Makes the executable graph of a clone that becomes its shadow, which counts as instantiated. */
 static CUresult exec_build(struct build *b, CUgraph shadow, CUcontext ctx, uint64_t flags,
                            CUgraphExec *out)
 {
@@ -432,7 +425,8 @@ static CUresult exec_build(struct build *b, CUgraph shadow, CUcontext ctx, uint6
         exec_memory_free(memory);
         return r;
     }
-    CUgraphExec e = handle_new(TAG_GRAPH_EXEC, sizeof *e);
+    CUgraphExec e = handle_begin(TAG_GRAPH_EXEC, sizeof *e);
+    pthread_mutex_init(&e->lock, NULL);
     e->ctx = ctx;
     e->ctx_id = ctx->id;
     atomic_init(&e->kernels_as_of, ended);
@@ -442,9 +436,9 @@ static CUresult exec_build(struct build *b, CUgraph shadow, CUcontext ctx, uint6
     e->flags = flags;
     e->memory = memory;
     e->entries = xcalloc(count_nodes(shadow) + 1, sizeof *e->entries);
-    mark_instantiated(shadow, true);
     list_nodes(shadow, e->entries, &e->entry_count);
     qsort(e->entries, e->entry_count, sizeof *e->entries, by_origin);
+    handle_publish(e, TAG_GRAPH_EXEC);
     *out = e;
     return CUDA_SUCCESS;
 }
@@ -469,21 +463,13 @@ static CUgraphNode find_origin(CUgraph g, uint64_t id)
     return NULL;
 }
 
-static CUresult instantiate(CUgraphExec *out, CUgraph g, uint64_t flags, struct build *b)
+/* A clone of the graph, as it is now, that may be instantiated and counts as it already; and the
+ * context of its kernels, or NULL. */
+static CUresult make_shadow(CUgraph g, uint64_t flags, struct build *b, CUgraph *shadow,
+                            CUcontext *ctx)
 {
-    CUcontext ctx = NULL, current;
-    CUgraph shadow;
-    CUresult r = driver_current(&current);
-    if (r == CUDA_SUCCESS)
-        r = graph_check(g);
-    if (r == CUDA_SUCCESS)
-        r = capture_unsafe();
-    if (r != CUDA_SUCCESS)
-        return r;
-    if (out == NULL || (flags & ~all_flags) != 0 ||
-        ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0 &&
-         (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0))
-        return CUDA_ERROR_INVALID_VALUE;
+    GRAPH_LOCKS;
+    CU_TRY(graph_lock(g, &locked));
     for (size_t n = 0; n < g->conditions.count; n++)
         if (g->conditions.items[n]->instantiated)
             return driver_error(CUDA_ERROR_NOT_SUPPORTED,
@@ -492,19 +478,41 @@ static CUresult instantiate(CUgraphExec *out, CUgraph g, uint64_t flags, struct 
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "a graph with memory nodes is instantiated once at a time");
     if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0)
-        r = check_for_device(b, g);
-    if (r == CUDA_SUCCESS)
-        r = find_context(g, &ctx, b);
-    if (r == CUDA_SUCCESS)
-        r = graph_clone(g, TAG_SHADOW, &shadow);
-    if (r != CUDA_SUCCESS)
-        return r;
-    r = exec_build(b, shadow, ctx != NULL ? ctx : current, flags, out);
+        CU_TRY(check_for_device(b, g));
+    CU_TRY(find_context(g, ctx, b));
+    CU_TRY(graph_clone(g, TAG_SHADOW, shadow));
+    mark_instantiated(*shadow, true);
+    return CUDA_SUCCESS;
+}
+
+/* The node at which building failed as the program knows it: NULL if it is gone. */
+static void name_culprit(struct build *b, CUgraph g)
+{
+    GRAPH_LOCKS;
+    if (b->culprit == NULL)
+        return;
+    uint64_t origin = b->culprit->origin;
+    b->culprit = graph_lock(g, &locked) == CUDA_SUCCESS ? find_origin(g, origin) : NULL;
+}
+
+static CUresult instantiate(CUgraphExec *out, CUgraph g, uint64_t flags, struct build *b)
+{
+    CUcontext ctx = NULL, current;
+    CUgraph shadow;
+    CU_TRY(driver_current(&current));
+    CU_TRY(graph_check(g));
+    CU_TRY(capture_unsafe());
+    if (out == NULL || (flags & ~all_flags) != 0 ||
+        ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0 &&
+         (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0))
+        return CUDA_ERROR_INVALID_VALUE;
+    CU_TRY(make_shadow(g, flags, b, &shadow, &ctx));
+    CUresult r = exec_build(b, shadow, ctx != NULL ? ctx : current, flags, out);
     if (r == CUDA_SUCCESS && observed())
         observe_object_made(OBSERVE_GRAPH_EXEC, *out);
     if (r != CUDA_SUCCESS) {
-        if (b->culprit != NULL && b->culprit->tag == TAG_SHADOW_NODE)
-            b->culprit = find_origin(g, b->culprit->origin); /* as the program knows it */
+        name_culprit(b, g);
+        mark_instantiated(shadow, false);
         graph_free(shadow);
     }
     return r;
@@ -575,8 +583,11 @@ WEIR_API CUresult cuGraphExecDestroy(CUgraphExec e)
     CU_TRY(capture_unsafe());
     if (!handle_live(e, TAG_GRAPH_EXEC) || !handle_wipe(e))
         return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&e->lock); /* calls that had it before are over then */
     mark_instantiated(e->shadow, false);
-    graph_retire(e->shadow, &e->end, free_exec);
+    bool seen = graph_seen_to_go(e->shadow);
+    pthread_mutex_unlock(&e->lock);
+    graph_retire(seen, &e->end, free_exec);
     return CUDA_SUCCESS;
 }
 
@@ -618,6 +629,8 @@ BOTH(cuGraphUpload, (CUgraphExec e, CUstream h), e, h)
 /* A module was unloaded since the last time: whether it had kernels of the graph. */
 static __attribute__((noinline)) CUresult kernels_look(CUgraphExec e, uint64_t ended)
 {
+    EXEC_LOCK;
+    CU_TRY(exec_lock(e, &locked_exec));
     for (size_t n = 0; n < e->entry_count; n++)
         if (e->entries[n].node->p.type == CU_GRAPH_NODE_TYPE_KERNEL)
             CU_TRY(kernel_live(&e->entries[n].node->p.kernel));

@@ -7,27 +7,6 @@
 
 static _Atomic uint64_t graph_ids;
 
-/* It is, and so is what it is in. */
-CUresult graph_check(CUgraph g)
-{
-    if (!handle_live(g, TAG_GRAPH))
-        return CUDA_ERROR_INVALID_VALUE;
-    return g->owner == NULL ? CUDA_SUCCESS : node_check(g->owner);
-}
-
-CUresult node_check(CUgraphNode n)
-{
-    return handle_live(n, TAG_NODE) ? graph_check(n->graph) : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult node_check_type(CUgraphNode n, CUgraphNodeType type)
-{
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = node_check(n);
-    return r == CUDA_SUCCESS && n->p.type != type ? CUDA_ERROR_INVALID_VALUE : r;
-}
-
 /* ---- edges ---- */
 
 static struct graph_edge *find_edge(struct graph_edges *edges, CUgraphNode node)
@@ -76,12 +55,15 @@ static bool edge_valid(CUgraphNodeType from, CUgraphNodeType to, const CUgraphEd
 
 /* ---- making and freeing ---- */
 
-CUgraph graph_new(uint32_t tag)
+CUgraph graph_begin(uint32_t tag)
 {
-    CUgraph g = handle_new(tag, sizeof *g);
+    CUgraph g = handle_begin(tag, sizeof *g);
+    pthread_mutex_init(&g->lock, NULL);
     g->id = atomic_fetch_add(&graph_ids, 1) + 1;
     return g;
 }
+
+void graph_publish(CUgraph g) { handle_publish(g, TAG_GRAPH); }
 
 /* Its handle is wiped. */
 static void node_free(CUgraphNode n)
@@ -123,34 +105,63 @@ static void free_retired_graph(struct retired *end)
     graph_free((CUgraph)(void *)((char *)end - offsetof(struct CUgraph_st, end)));
 }
 
-/* Whether the program can see that the graph is freed: it holds objects of the program's, or
- * memory.
- */
-static bool seen_to_go(CUgraph g)
+bool graph_seen_to_go(CUgraph g)
 {
     if (g->objects.count > 0 || g->once != NULL)
         return true;
     for (size_t n = 0; n < g->nodes.count; n++) {
         const struct node_params *p = &g->nodes.items[n]->p;
-        if (p->type == CU_GRAPH_NODE_TYPE_GRAPH && seen_to_go(p->child))
+        if (p->type == CU_GRAPH_NODE_TYPE_GRAPH && graph_seen_to_go(p->child))
             return true;
         if (p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
             for (unsigned b = 0; b < p->conditional.size; b++)
-                if (seen_to_go(p->conditional.bodies[b]))
+                if (graph_seen_to_go(p->conditional.bodies[b]))
                     return true;
     }
     return false;
 }
 
-void graph_retire(CUgraph g, struct retired *end, void (*free)(struct retired *end))
+bool graph_capturing(CUgraph g)
+{
+    bool found = g->capturing;
+    for (size_t n = 0; n < g->nodes.count && !found; n++) {
+        const struct node_params *p = &g->nodes.items[n]->p;
+        if (p->type == CU_GRAPH_NODE_TYPE_GRAPH)
+            found = graph_capturing(p->child);
+        if (p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+            for (unsigned b = 0; b < p->conditional.size && !found; b++)
+                found = graph_capturing(p->conditional.bodies[b]);
+    }
+    return found;
+}
+
+void graph_retire(bool seen, struct retired *end, void (*free)(struct retired *end))
 {
     end->free = free;
-    if (!seen_to_go(g)) {
+    if (!seen) {
         retire(end);
         return;
     }
     hold_drain();
     free(end);
+}
+
+void graph_discard(CUgraph g)
+{
+    GRAPH_LOCKS;
+    if (graph_lock(g, &locked) == CUDA_SUCCESS)
+        handle_wipe(g);
+    bool seen = graph_seen_to_go(g);
+    graph_unlock(&locked);
+    graph_retire(seen, &g->end, free_retired_graph);
+}
+
+/* The graph is within the node's now: found by the program's calls no sooner. */
+static void node_own(CUgraphNode n, CUgraph g)
+{
+    atomic_store(&g->owner, n);
+    if (handle_tag(n) == TAG_NODE)
+        graph_publish(g);
 }
 
 /* Seen by others only when it is whole: their node_check looks at the graph. */
@@ -162,10 +173,10 @@ static CUgraphNode node_new(CUgraph g, uint32_t tag, const struct node_params *p
     n->p = *p;
     handle_publish(n, tag);
     if (p->type == CU_GRAPH_NODE_TYPE_GRAPH)
-        p->child->owner = n;
+        node_own(n, p->child);
     if (p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
         for (unsigned b = 0; b < p->conditional.size; b++)
-            p->conditional.bodies[b]->owner = n;
+            node_own(n, p->conditional.bodies[b]);
     vec_push(&g->nodes, n);
     return n;
 }
@@ -205,6 +216,21 @@ CUresult graph_add(CUgraph g, const CUgraphNode *deps, const CUgraphEdgeData *da
     return CUDA_SUCCESS;
 }
 
+CUresult graph_insert(CUgraph g, const CUgraphNode *deps, const CUgraphEdgeData *data, size_t count,
+                      struct node_params *params, CUgraphNode *out, CUdeviceptr *at)
+{
+    GRAPH_LOCKS;
+    CUresult r = graph_lock(g, &locked);
+    if (r != CUDA_SUCCESS) {
+        params_clear(params);
+        return r;
+    }
+    CU_TRY(graph_add(g, deps, data, count, params, out));
+    if (at != NULL)
+        *at = params->memory.params.dptr; /* found when it was added */
+    return CUDA_SUCCESS;
+}
+
 bool graph_has(CUgraph g, CUgraphNodeType type)
 {
     for (size_t n = 0; n < g->nodes.count; n++) {
@@ -221,7 +247,7 @@ bool graph_has(CUgraph g, CUgraphNodeType type)
 
 CUresult graph_clone(CUgraph g, uint32_t tag, CUgraph *out)
 {
-    CUgraph c = graph_new(tag);
+    CUgraph c = graph_begin(tag);
     c->body = g->body;
     for (size_t n = 0; n < g->nodes.count; n++) {
         CUgraphNode from = g->nodes.items[n];
@@ -282,42 +308,50 @@ WEIR_API CUresult cuGraphCreate(CUgraph *out, unsigned int flags)
     CU_TRY(driver_ready());
     if (out == NULL || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    *out = graph_new(TAG_GRAPH);
+    CUgraph g = graph_begin(TAG_GRAPH);
+    graph_publish(g);
+    *out = g;
     if (observed())
-        observe_object_made(OBSERVE_GRAPH_OBJECT, *out);
+        observe_object_made(OBSERVE_GRAPH_OBJECT, g);
     return CUDA_SUCCESS;
 }
 
 WEIR_API CUresult cuGraphDestroy(CUgraph g)
 {
     HOLD;
+    GRAPH_LOCKS;
     CU_TRY(driver_initialized());
-    CU_TRY(graph_check(g));
+    CU_TRY(graph_lock(g, &locked));
     if (g->owner != NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (g->capturing)
+    if (graph_capturing(g))
         return driver_error(CUDA_ERROR_ILLEGAL_STATE, "a capture writes this graph");
-    if (!handle_wipe(g)) /* another thread has destroyed it */
-        return CUDA_ERROR_INVALID_VALUE;
-    graph_retire(g, &g->end, free_retired_graph);
+    handle_wipe(g);
+    bool seen = graph_seen_to_go(g);
+    graph_unlock(&locked);
+    graph_retire(seen, &g->end, free_retired_graph);
     return CUDA_SUCCESS;
 }
 
 WEIR_API CUresult cuGraphClone(CUgraph *out, CUgraph g)
 {
     HOLD;
+    GRAPH_LOCKS;
     CU_TRY(driver_ready());
-    CU_TRY(graph_check(g));
+    CU_TRY(graph_lock(g, &locked));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     if (graph_has(g, CU_GRAPH_NODE_TYPE_MEM_ALLOC) || graph_has(g, CU_GRAPH_NODE_TYPE_MEM_FREE) ||
         graph_has(g, CU_GRAPH_NODE_TYPE_CONDITIONAL))
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "cuGraphClone: a graph with memory or conditional nodes has no clones");
-    CUresult r = graph_clone(g, TAG_GRAPH, out);
-    if (r == CUDA_SUCCESS && observed())
-        observe_object_made(OBSERVE_GRAPH_OBJECT, *out);
-    return r;
+    CUgraph clone;
+    CU_TRY(graph_clone(g, TAG_GRAPH, &clone));
+    graph_publish(clone);
+    *out = clone;
+    if (observed())
+        observe_object_made(OBSERVE_GRAPH_OBJECT, clone);
+    return CUDA_SUCCESS;
 }
 
 static CUgraphNode find_clone(CUgraph g, uint64_t origin)
@@ -337,9 +371,10 @@ static CUgraphNode find_clone(CUgraph g, uint64_t origin)
 WEIR_API CUresult cuGraphNodeFindInClone(CUgraphNode *out, CUgraphNode node, CUgraph clone)
 {
     HOLD;
+    GRAPH_LOCKS;
     CU_TRY(driver_ready());
     CU_TRY(node_check(node));
-    CU_TRY(graph_check(clone));
+    CU_TRY(graph_lock(clone, &locked));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     CUgraphNode found = find_clone(clone, node->id);
@@ -390,8 +425,9 @@ static CUresult list_end(struct list_out *l, size_t *count)
 
 static CUresult graph_list(CUgraph g, bool roots, CUgraphNode *nodes, size_t *count)
 {
+    GRAPH_LOCKS;
     CU_TRY(driver_ready());
-    CU_TRY(graph_check(g));
+    CU_TRY(graph_lock(g, &locked));
     if (count == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     struct list_out l = {.nodes = nodes, .capacity = nodes != NULL ? *count : 0};
@@ -431,8 +467,9 @@ WEIR_API CUresult cuGraphGetEdges_v2(CUgraph g, CUgraphNode *from, CUgraphNode *
                                      CUgraphEdgeData *data, size_t *count)
 {
     HOLD;
+    GRAPH_LOCKS;
     CU_TRY(driver_ready());
-    CU_TRY(graph_check(g));
+    CU_TRY(graph_lock(g, &locked));
     if (count == NULL || (from == NULL) != (to == NULL))
         return CUDA_ERROR_INVALID_VALUE;
     struct list_out l = {
@@ -450,8 +487,9 @@ WEIR_API CUresult cuGraphGetEdges_v2(CUgraph g, CUgraphNode *from, CUgraphNode *
 static CUresult neighbours(CUgraphNode node, bool out, CUgraphNode *nodes, CUgraphEdgeData *data,
                            size_t *count)
 {
+    GRAPH_LOCKS;
     CU_TRY(driver_ready());
-    CU_TRY(node_check(node));
+    CU_TRY(node_lock(node, &locked));
     if (count == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     if (nodes == NULL && data != NULL)
@@ -482,8 +520,9 @@ WEIR_API CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode 
 WEIR_API CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
 {
     HOLD;
+    GRAPH_LOCKS;
     CU_TRY(driver_ready());
-    CU_TRY(node_check(node));
+    CU_TRY(node_lock(node, &locked));
     if (type == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *type = node->p.type;
@@ -492,10 +531,11 @@ WEIR_API CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
 
 /* ---- the calls: changing ---- */
 
-static CUresult check_ends(CUgraph g, const CUgraphNode *from, const CUgraphNode *to, size_t count)
+static CUresult lock_ends(CUgraph g, const CUgraphNode *from, const CUgraphNode *to, size_t count,
+                          struct graph_locks *l)
 {
     CU_TRY(driver_ready());
-    CU_TRY(graph_check(g));
+    CU_TRY(graph_lock(g, l));
     if (count > 0 && (from == NULL || to == NULL))
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t n = 0; n < count; n++)
@@ -510,7 +550,8 @@ WEIR_API CUresult cuGraphAddDependencies_v2(CUgraph g, const CUgraphNode *from,
                                             size_t count)
 {
     HOLD;
-    CU_TRY(check_ends(g, from, to, count));
+    GRAPH_LOCKS;
+    CU_TRY(lock_ends(g, from, to, count, &locked));
     for (size_t n = 0; n < count; n++)
         if (find_edge(&to[n]->in, from[n]) != NULL ||
             !edge_valid(from[n]->p.type, to[n]->p.type, data != NULL ? &data[n] : NULL))
@@ -525,7 +566,8 @@ WEIR_API CUresult cuGraphRemoveDependencies_v2(CUgraph g, const CUgraphNode *fro
                                                size_t count)
 {
     HOLD;
-    CU_TRY(check_ends(g, from, to, count));
+    GRAPH_LOCKS;
+    CU_TRY(lock_ends(g, from, to, count, &locked));
     if (g->once != NULL)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "edges cannot be taken out of a graph with memory nodes");
@@ -545,15 +587,17 @@ WEIR_API CUresult cuGraphRemoveDependencies_v2(CUgraph g, const CUgraphNode *fro
 WEIR_API CUresult cuGraphDestroyNode(CUgraphNode node)
 {
     HOLD;
+    GRAPH_LOCKS;
     CU_TRY(driver_initialized());
-    CU_TRY(node_check(node));
+    CU_TRY(node_lock(node, &locked));
     CUgraph g = node->graph;
     if (g->once != NULL || node->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "conditional nodes, and any node of a graph with memory nodes, cannot "
                             "be taken out of it");
-    if (!handle_wipe(node)) /* another thread has destroyed it */
-        return CUDA_ERROR_INVALID_VALUE;
+    if (node->p.type == CU_GRAPH_NODE_TYPE_GRAPH && graph_capturing(node->p.child))
+        return driver_error(CUDA_ERROR_ILLEGAL_STATE, "a capture writes this node's graph");
+    handle_wipe(node);
     for (size_t e = 0; e < node->in.count; e++)
         drop_edge(&node->in.items[e].node->out, node);
     for (size_t e = 0; e < node->out.count; e++)
@@ -565,7 +609,8 @@ WEIR_API CUresult cuGraphDestroyNode(CUgraphNode node)
             g->nodes.count--;
             break;
         }
-    node->end.free = free_retired_node;
-    retire(&node->end);
+    bool seen = node->p.type == CU_GRAPH_NODE_TYPE_GRAPH && graph_seen_to_go(node->p.child);
+    graph_unlock(&locked);
+    graph_retire(seen, &node->end, free_retired_node);
     return CUDA_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* graph/graph: graphs of the driver: their objects, and what the files about them share.
  *
  *   graph.c        graphs, nodes and edges: making, cloning, asking, destroying
+ *   locks.c        which threads are at a graph
  *   node.c         what nodes do: checking, keeping and showing parameters
  *   params.c       the calls that add, read and change nodes of one kind
  *   exec.c         graphs made executable: flattening into what the device layer runs, launching
@@ -16,10 +17,14 @@
  * it: its objects are of kinds of their own, so that no stale handle of a graph or a node names
  * one.
  *
- * As on a GPU one graph must not be changed by two threads at once; captures are guarded, since
- * their streams may be used from several threads. What one thread destroys while others use it is
- * freed when their calls are over (device/hold.h): a graph and its nodes are gone when its own tag
- * is wiped (graph_check, node_check). */
+ * CUDA asks programs not to use one graph in two calls at once. Here each call is as if it were
+ * alone: a tree of graphs has a lock (locks.c), and so has an executable graph with its shadow. A
+ * thread takes them in this order: the captures' (stream/capture.h) or one executable graph's; one
+ * tree's, or two by address; that of pages.c. With a tree's lock held nothing is waited for: no
+ * context's end, no work, no call of the program's code. What one thread destroys while others use
+ * it is freed when their calls are over (device/hold.h): a graph and its nodes are gone when its
+ * own tag is wiped (graph_check, node_check). What is being made has no tag yet, so that nobody
+ * finds it by a handle of what was there before. */
 #ifndef WEIR_DRIVER_GRAPH_GRAPH_H
 #define WEIR_DRIVER_GRAPH_GRAPH_H
 
@@ -127,7 +132,7 @@ struct graph_edges {
 
 struct CUgraphNode_st {
     uint32_t tag;
-    CUgraph graph;
+    CUgraph graph;   /* stays */
     uint64_t id;     /* of the process's nodes */
     uint64_t origin; /* the node this was cloned from, or 0 */
     struct graph_edges in, out;
@@ -144,9 +149,9 @@ struct CUgraphNode_st {
 struct graph_condition {
     uint32_t value; /* first: the handle is its address */
     uint32_t default_value, flags;
-    bool instantiated; /* an executable graph has it */
-    bool used;         /* a node has it */
-    atomic_uint refs;  /* graphs that know it */
+    atomic_bool instantiated; /* an executable graph has it */
+    atomic_bool used;         /* a node has it */
+    atomic_uint refs;         /* graphs that know it */
 };
 
 struct user_hold {
@@ -157,10 +162,10 @@ struct user_hold {
 struct CUgraph_st {
     uint32_t tag;
     uint64_t id;
-    CUgraphNode owner; /* the node that this is child or body of; or NULL */
-    bool body;         /* of a conditional node */
-    bool capturing;    /* a capture writes it */
-    bool captured;     /* it is a capture's own, which frees it if that fails */
+    _Atomic(CUgraphNode) owner; /* the node that this is child or body of; or NULL */
+    pthread_mutex_t lock;       /* of it and all graphs within, where it has no owner (locks.c) */
+    bool body;                  /* of a conditional node */
+    bool capturing;             /* a capture writes it */
     struct {
         CUgraphNode *items;
         size_t count, cap;
@@ -193,38 +198,72 @@ struct shadow_entry {
 
 struct CUgraphExec_st {
     uint32_t tag;
+    pthread_mutex_t lock; /* of all that changes */
     CUcontext ctx;
     uint64_t ctx_id; /* of the context then: after a reset this is of no use any more */
     CUgraph shadow;  /* freed when the device layer is done with the graph */
     struct shadow_entry *entries; /* sorted */
     size_t entry_count;
     struct device_graph *device;
-    struct exec_memory *memory; /* what a launch allocates and frees; NULL: nothing */
+    struct exec_memory *memory; /* what a launch allocates and frees; NULL: nothing, for ever;
+                                   changed under the lock of pages.c, too */
     uint64_t flags;
     _Atomic uint64_t kernels_as_of; /* modules_ended when all kernels were last seen to be loaded */
     struct retired end;             /* once it is destroyed */
 };
 
-/* ---- graph.c ---- */
+/* ---- locks.c ---- */
 
+/* Whether it lives now, and so does what it is in. */
 CUresult graph_check(CUgraph g);
 CUresult node_check(CUgraphNode n);
+CUresult exec_check(CUgraphExec e);
+/* The locks that a call has: of the trees of one graph or of two. */
+struct graph_locks {
+    CUgraph roots[2];
+};
+#define GRAPH_LOCKS struct graph_locks locked __attribute__((cleanup(graph_unlock))) = {0}
+/* Each locks only what lives, and says so; until graph_unlock or the end of the function. */
+CUresult graph_lock(CUgraph g, struct graph_locks *l);
+CUresult graph_lock_two(CUgraph g, CUgraph other, struct graph_locks *l);
+CUresult node_lock(CUgraphNode n, struct graph_locks *l);
+void graph_unlock(struct graph_locks *l);
 /* What calls about nodes of one kind begin with: a live node of that kind, and a driver. */
-CUresult node_check_type(CUgraphNode n, CUgraphNodeType type);
-CUgraph graph_new(uint32_t tag); /* TAG_GRAPH or TAG_SHADOW */
+CUresult node_lock_type(CUgraphNode n, CUgraphNodeType type, struct graph_locks *l);
+/* Likewise for an executable graph. */
+#define EXEC_LOCK CUgraphExec locked_exec __attribute__((cleanup(exec_unlock))) = NULL
+CUresult exec_lock(CUgraphExec e, CUgraphExec *locked);
+void exec_unlock(CUgraphExec *locked);
+
+/* ---- graph.c ---- */
+
+CUgraph graph_begin(uint32_t tag); /* TAG_GRAPH or TAG_SHADOW; to be published */
+/* From now on the program's calls find it. */
+void graph_publish(CUgraph g);
 /* Frees it with all it holds. No call has it. */
 void graph_free(CUgraph g);
+/* Whether the program can see that the graph is freed: it holds objects of the program's, or
+ * memory. */
+bool graph_seen_to_go(CUgraph g);
 /* `free` is called with `end` when no call of another thread has the graph any more, or what was
- * made of it, whose handle is wiped: now, where the program can see what the graph holds go, else
- * when several such can be freed together. */
-void graph_retire(CUgraph g, struct retired *end, void (*free)(struct retired *end));
+ * made of it, whose handle is wiped: now, where that is `seen`, else when several such can be freed
+ * together. No lock is held. */
+void graph_retire(bool seen, struct retired *end, void (*free)(struct retired *end));
+/* The same for a graph that is wiped here, or has never been published. */
+void graph_discard(CUgraph g);
+/* Whether a capture writes the graph or one within it. */
+bool graph_capturing(CUgraph g);
 /* Whether a node of that type can depend on these, which are to be the graph's. */
 CUresult graph_check_deps(CUgraph g, const CUgraphNode *deps, const CUgraphEdgeData *data,
                           size_t count, CUgraphNodeType type);
 /* Takes what params holds, also when it fails. */
 CUresult graph_add(CUgraph g, const CUgraphNode *deps, const CUgraphEdgeData *data, size_t count,
                    struct node_params *params, CUgraphNode *out);
-/* A graph like it, of that tag; each node's origin is the one it is a clone of. */
+/* The same for a graph that is not locked yet; `at`, where it is not NULL, gets the address of an
+ * allocation. */
+CUresult graph_insert(CUgraph g, const CUgraphNode *deps, const CUgraphEdgeData *data, size_t count,
+                      struct node_params *params, CUgraphNode *out, CUdeviceptr *at);
+/* A graph like it, of that tag, to be published; each node's origin is the one it is a clone of. */
 CUresult graph_clone(CUgraph g, uint32_t tag, CUgraph *out);
 /* Orders nodes so that each comes after those it depends on, the first made first; NULL when there
  * is a circle. To be freed. */
@@ -262,7 +301,8 @@ CUresult params_kernel_node(const CUDA_KERNEL_NODE_PARAMS *k, struct node_params
 void params_clear(struct node_params *p);
 /* The same once more, for a clone; graphs within are of that tag. */
 CUresult params_clone(const struct node_params *p, uint32_t tag, struct node_params *out);
-/* From the description that holds any kind; conditional and memory nodes are filled in there. */
+/* From the description that holds any kind; conditional and memory nodes are filled in there. For
+ * a graph within, the locks of both graphs are held; for a conditional node, that of the one. */
 CUresult params_any(CUgraph g, CUgraphNodeParams *any, struct node_params *out);
 /* A kernel node as a launch. */
 void kernel_request(const struct kernel_node *k, struct launch_request *q);
@@ -271,7 +311,6 @@ CUresult kernel_live(const struct kernel_node *k);
 
 /* ---- exec.c ---- */
 
-CUresult exec_check(CUgraphExec e);
 /* The shadow of a graph's node; NULL: the executable graph was not made of it. */
 CUgraphNode exec_node(CUgraphExec e, CUgraphNode node);
 /* A node as the device layer's; `part` of those that become several. */

@@ -151,14 +151,24 @@ CUresult params_alloc(const CUDA_MEM_ALLOC_NODE_PARAMS *alloc, struct node_param
     return CUDA_SUCCESS;
 }
 
-/* The graph's allocation that starts there, or NULL. */
+/* The graph's allocation that starts there, with a reference, or NULL. Another thread may be
+ * dropping the last one. */
 static struct graph_memory *memory_find(CUdeviceptr at)
 {
     struct mem_info info;
     if (!mem_find((void *)(uintptr_t)at, &info) || info.kind != MEM_POOL || info.base != at ||
         !handle_live(info.user, TAG_GRAPH_MEMORY))
         return NULL;
-    return info.user;
+    struct graph_memory *m = info.user;
+    unsigned refs = atomic_load(&m->refs);
+    do {
+        if (refs == 0)
+            return NULL;
+    } while (!atomic_compare_exchange_weak(&m->refs, &refs, refs + 1));
+    if ((CUdeviceptr)(uintptr_t)m->base == at)
+        return m;
+    memory_drop(m); /* another one by now */
+    return NULL;
 }
 
 CUresult params_free(CUdeviceptr at, struct node_params *out)
@@ -172,7 +182,6 @@ CUresult params_free(CUdeviceptr at, struct node_params *out)
                             (unsigned long long)at);
     *out = (struct node_params){.type = CU_GRAPH_NODE_TYPE_MEM_FREE, .ctx = ctx};
     out->memory.memory = m;
-    memory_hold(m);
     return CUDA_SUCCESS;
 }
 
@@ -319,11 +328,7 @@ WEIR_API CUresult cuGraphAddMemAllocNode(CUgraphNode *out, CUgraph g, const CUgr
         r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)
         r = params_alloc(alloc, &p);
-    if (r == CUDA_SUCCESS)
-        r = graph_add(g, deps, NULL, count, &p, out);
-    if (r == CUDA_SUCCESS)
-        alloc->dptr = (*out)->p.memory.params.dptr;
-    return r;
+    return r != CUDA_SUCCESS ? r : graph_insert(g, deps, NULL, count, &p, out, &alloc->dptr);
 }
 
 WEIR_API CUresult cuGraphAddMemFreeNode(CUgraphNode *out, CUgraph g, const CUgraphNode *deps,
@@ -338,28 +343,28 @@ WEIR_API CUresult cuGraphAddMemFreeNode(CUgraphNode *out, CUgraph g, const CUgra
         r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)
         r = params_free(at, &p);
-    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
+    return r != CUDA_SUCCESS ? r : graph_insert(g, deps, NULL, count, &p, out, NULL);
 }
 
 /* What the parameters point to stays the node's. */
 WEIR_API CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS *out)
 {
     HOLD;
-    CUresult r = node_check_type(node, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
-    if (r == CUDA_SUCCESS && out == NULL)
-        r = CUDA_ERROR_INVALID_VALUE;
-    if (r == CUDA_SUCCESS)
-        *out = node->p.memory.params;
-    return r;
+    GRAPH_LOCKS;
+    CU_TRY(node_lock_type(node, CU_GRAPH_NODE_TYPE_MEM_ALLOC, &locked));
+    if (out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = node->p.memory.params;
+    return CUDA_SUCCESS;
 }
 
 WEIR_API CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *out)
 {
     HOLD;
-    CUresult r = node_check_type(node, CU_GRAPH_NODE_TYPE_MEM_FREE);
-    if (r == CUDA_SUCCESS && out == NULL)
-        r = CUDA_ERROR_INVALID_VALUE;
-    if (r == CUDA_SUCCESS)
-        *out = (CUdeviceptr)(uintptr_t)node->p.memory.memory->base;
-    return r;
+    GRAPH_LOCKS;
+    CU_TRY(node_lock_type(node, CU_GRAPH_NODE_TYPE_MEM_FREE, &locked));
+    if (out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = (CUdeviceptr)(uintptr_t)node->p.memory.memory->base;
+    return CUDA_SUCCESS;
 }

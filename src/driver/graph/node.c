@@ -181,7 +181,8 @@ static CUresult params_child(CUgraph g, const CUDA_CHILD_GRAPH_NODE_PARAMS *c,
     CUresult r = graph_check(c->graph);
     if (r != CUDA_SUCCESS)
         return r;
-    for (CUgraph up = g; up != NULL; up = up->owner != NULL ? up->owner->graph : NULL)
+    CUgraphNode owner = NULL;
+    for (CUgraph up = g; up != NULL; owner = up->owner, up = owner != NULL ? owner->graph : NULL)
         if (up == c->graph && c->ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE)
             return CUDA_ERROR_INVALID_VALUE;
     if (c->ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {
@@ -228,7 +229,7 @@ static CUresult params_conditional(CUgraph g, CUDA_CONDITIONAL_NODE_PARAMS *c,
     n->size = c->size;
     n->bodies = xcalloc(c->size, sizeof(CUgraph));
     for (unsigned b = 0; b < c->size; b++) {
-        n->bodies[b] = graph_new(TAG_GRAPH);
+        n->bodies[b] = graph_begin(TAG_GRAPH);
         n->bodies[b]->body = true;
     }
     c->phGraph_out = n->bodies;

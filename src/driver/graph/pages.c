@@ -150,8 +150,11 @@ CUresult exec_memory_renew(CUgraphExec e)
     struct exec_memory *m;
     CUresult r = exec_memory_new(e->shadow, &m);
     if (r == CUDA_SUCCESS) {
-        exec_memory_free(e->memory);
+        pthread_mutex_lock(&pages_lock); /* a launch may be at it */
+        struct exec_memory *before = e->memory;
         e->memory = m;
+        pthread_mutex_unlock(&pages_lock);
+        exec_memory_free(before);
     }
     return r;
 }
@@ -248,10 +251,11 @@ bool graph_memory_free(CUdeviceptr at, struct device_stream *s, CUresult *r)
         return false;
     struct graph_memory *m = info.user;
     pthread_mutex_lock(&pages_lock);
-    *r = m->live ? end_life(m, s)
-                 : driver_error(CUDA_ERROR_INVALID_VALUE,
-                                "0x%llx is memory of a graph, and not allocated now",
-                                (unsigned long long)at);
+    *r = m->live && (CUdeviceptr)(uintptr_t)m->base == at
+             ? end_life(m, s)
+             : driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "0x%llx is memory of a graph, and not allocated now",
+                            (unsigned long long)at);
     pthread_mutex_unlock(&pages_lock);
     return true;
 }

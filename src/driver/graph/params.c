@@ -8,7 +8,8 @@
 
 #define DEPS CUgraphNode *out, CUgraph g, const CUgraphNode *deps, size_t count
 
-/* Checks what all additions have in common. */
+/* Checks what all additions have in common. The lock of the graph is taken only when parameters are
+ * made: those of a kernel may need a module to be loaded. */
 static CUresult params_begin(CUgraphNode *out, CUgraph g)
 {
     CUresult r = driver_ready();
@@ -19,9 +20,25 @@ static CUresult params_begin(CUgraphNode *out, CUgraph g)
     return r;
 }
 
-/* Replaces the old parameters by new ones. Attributes of kernels are set by other calls. */
+/* The context of a node of that kind. */
+static CUresult params_context(CUgraphNode node, CUgraphNodeType type, CUcontext *ctx)
+{
+    GRAPH_LOCKS;
+    CU_TRY(node_lock_type(node, type, &locked));
+    *ctx = node->p.ctx;
+    return CUDA_SUCCESS;
+}
+
+/* Replaces the old parameters by new ones, which are taken. Attributes of kernels are set by other
+ * calls. */
 static CUresult params_replace(CUgraphNode node, struct node_params *p)
 {
+    GRAPH_LOCKS;
+    CUresult r = node_lock_type(node, p->type, &locked);
+    if (r != CUDA_SUCCESS) {
+        params_clear(p);
+        return r;
+    }
     if (p->type == CU_GRAPH_NODE_TYPE_KERNEL) {
         p->kernel.hints = node->p.kernel.hints;
         p->kernel.hinted = node->p.kernel.hinted;
@@ -44,16 +61,19 @@ static CUresult params_replace(CUgraphNode node, struct node_params *p)
     CUresult r = params_begin(out, g);                                                             \
     if (r == CUDA_SUCCESS)                                                                         \
         r = make;                                                                                  \
-    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out)
+    return r != CUDA_SUCCESS ? r : graph_insert(g, deps, NULL, count, &p, out, NULL)
 #define CHANGE_NODE(type, make)                                                                    \
     struct node_params p;                                                                          \
-    CUresult r = node_check_type(node, type);                                                      \
+    CUcontext ctx;                                                                                 \
+    CUresult r = params_context(node, type, &ctx);                                                 \
+    (void)ctx; /* which `make` may use */                                                          \
     if (r == CUDA_SUCCESS)                                                                         \
         r = make;                                                                                  \
     return r != CUDA_SUCCESS ? r : params_replace(node, &p)
 /* `value`: of *out, when there is one to write to. */
 #define SHOW_NODE(type, ...)                                                                       \
-    CUresult r = node_check_type(node, type);                                                      \
+    GRAPH_LOCKS;                                                                                   \
+    CUresult r = node_lock_type(node, type, &locked);                                              \
     if (r == CUDA_SUCCESS && out == NULL)                                                          \
         r = CUDA_ERROR_INVALID_VALUE;                                                              \
     if (r == CUDA_SUCCESS)                                                                         \
@@ -85,7 +105,8 @@ WEIR_API CUresult cuGraphAddKernelNode_v2(DEPS, const CUDA_KERNEL_NODE_PARAMS *p
 WEIR_API CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *out)
 {
     HOLD;
-    CU_TRY(node_check_type(node, CU_GRAPH_NODE_TYPE_KERNEL));
+    GRAPH_LOCKS;
+    CU_TRY(node_lock_type(node, CU_GRAPH_NODE_TYPE_KERNEL, &locked));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     const struct kernel_node *k = &node->p.kernel;
@@ -145,17 +166,17 @@ WEIR_API CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAt
                                                 const CUkernelNodeAttrValue *value)
 {
     HOLD;
-    CUresult r = node_check_type(node, CU_GRAPH_NODE_TYPE_KERNEL);
-    if (r == CUDA_SUCCESS && value == NULL)
-        r = CUDA_ERROR_INVALID_VALUE;
-    return r != CUDA_SUCCESS ? r : set_attribute(&node->p.kernel, which, value);
+    GRAPH_LOCKS;
+    CU_TRY(node_lock_type(node, CU_GRAPH_NODE_TYPE_KERNEL, &locked));
+    return value == NULL ? CUDA_ERROR_INVALID_VALUE : set_attribute(&node->p.kernel, which, value);
 }
 
 WEIR_API CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID which,
                                                 CUkernelNodeAttrValue *out)
 {
     HOLD;
-    CU_TRY(node_check_type(node, CU_GRAPH_NODE_TYPE_KERNEL));
+    GRAPH_LOCKS;
+    CU_TRY(node_lock_type(node, CU_GRAPH_NODE_TYPE_KERNEL, &locked));
     if (out == NULL || which <= CU_LAUNCH_ATTRIBUTE_IGNORE ||
         which > CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING)
         return CUDA_ERROR_INVALID_VALUE;
@@ -174,11 +195,17 @@ WEIR_API CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAt
 WEIR_API CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from)
 {
     HOLD;
-    CUresult r = node_check_type(to, CU_GRAPH_NODE_TYPE_KERNEL);
-    if (r == CUDA_SUCCESS)
-        r = node_check_type(from, CU_GRAPH_NODE_TYPE_KERNEL);
-    if (r != CUDA_SUCCESS || to == from)
-        return r;
+    GRAPH_LOCKS;
+    CU_TRY(driver_ready());
+    CU_TRY(node_check(to));
+    CU_TRY(node_check(from));
+    CU_TRY(graph_lock_two(to->graph, from->graph, &locked));
+    CU_TRY(node_check(to));
+    CU_TRY(node_check(from));
+    if (to->p.type != CU_GRAPH_NODE_TYPE_KERNEL || from->p.type != CU_GRAPH_NODE_TYPE_KERNEL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (to == from)
+        return CUDA_SUCCESS;
     const struct kernel_node *k = &from->p.kernel;
     struct kernel_node *t = &to->p.kernel;
     t->cooperative = k->cooperative;
@@ -212,7 +239,7 @@ WEIR_API CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D *ou
 WEIR_API CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D *copy)
 {
     HOLD;
-    CHANGE_NODE(CU_GRAPH_NODE_TYPE_MEMCPY, params_copy(copy, node->p.ctx, &p));
+    CHANGE_NODE(CU_GRAPH_NODE_TYPE_MEMCPY, params_copy(copy, ctx, &p));
 }
 
 /* ---- sets ---- */
@@ -240,7 +267,7 @@ WEIR_API CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_
 WEIR_API CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *set)
 {
     HOLD;
-    CHANGE_NODE(CU_GRAPH_NODE_TYPE_MEMSET, params_set_node(set, node->p.ctx, &p));
+    CHANGE_NODE(CU_GRAPH_NODE_TYPE_MEMSET, params_set_node(set, ctx, &p));
 }
 
 /* ---- functions of the host ---- */
@@ -273,12 +300,13 @@ WEIR_API CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NOD
 WEIR_API CUresult cuGraphAddChildGraphNode(DEPS, CUgraph child)
 {
     HOLD;
+    GRAPH_LOCKS;
     struct node_params p;
     CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .graph = {.graph = child}};
-    CUresult r = params_begin(out, g);
-    if (r == CUDA_SUCCESS)
-        r = params_any(g, &any, &p);
-    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
+    CU_TRY(params_begin(out, g));
+    CU_TRY(graph_lock_two(g, child, &locked));
+    CU_TRY(params_any(g, &any, &p));
+    return graph_add(g, deps, NULL, count, &p, out);
 }
 
 WEIR_API CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *out)
@@ -292,7 +320,7 @@ WEIR_API CUresult cuGraphAddEmptyNode(DEPS)
     HOLD;
     struct node_params p = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
     CUresult r = params_begin(out, g);
-    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
+    return r != CUDA_SUCCESS ? r : graph_insert(g, deps, NULL, count, &p, out, NULL);
 }
 
 /* ---- events ---- */
@@ -380,6 +408,19 @@ WEIR_API CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node,
 
 /* ---- any kind ---- */
 
+/* A node that may take a graph or a handle over: after all else is right. */
+static CUresult add_taking(CUgraphNode *out, CUgraph g, const CUgraphNode *deps,
+                           const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *any)
+{
+    GRAPH_LOCKS;
+    struct node_params p;
+    bool child = any->type == CU_GRAPH_NODE_TYPE_GRAPH;
+    CU_TRY(graph_lock_two(g, child ? any->graph.graph : g, &locked));
+    CU_TRY(graph_check_deps(g, deps, data, count, any->type));
+    CU_TRY(params_any(g, any, &p));
+    return graph_add(g, deps, data, count, &p, out);
+}
+
 WEIR_API CUresult cuGraphAddNode_v2(CUgraphNode *out, CUgraph g, const CUgraphNode *deps,
                                     const CUgraphEdgeData *data, size_t count,
                                     CUgraphNodeParams *any)
@@ -387,27 +428,26 @@ WEIR_API CUresult cuGraphAddNode_v2(CUgraphNode *out, CUgraph g, const CUgraphNo
     HOLD;
     CALLED(cuGraphAddNode);
     struct node_params p;
-    CUresult r = params_begin(out, g);
-    if (r == CUDA_SUCCESS)
-        r = any == NULL ? CUDA_ERROR_INVALID_VALUE
-                        : graph_check_deps(g, deps, data, count, any->type);
-    if (r == CUDA_SUCCESS) /* which may take a graph or a handle over: after all else is right */
-        r = params_any(g, any, &p);
-    if (r == CUDA_SUCCESS)
-        r = graph_add(g, deps, data, count, &p, out);
-    if (r == CUDA_SUCCESS && any->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
-        any->alloc.dptr = (*out)->p.memory.params.dptr;
-    return r;
+    CU_TRY(params_begin(out, g));
+    if (any == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (any->type == CU_GRAPH_NODE_TYPE_GRAPH || any->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        return add_taking(out, g, deps, data, count, any);
+    CUresult r = params_any(g, any, &p);
+    CUdeviceptr *at = any->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ? &any->alloc.dptr : NULL;
+    return r != CUDA_SUCCESS ? r : graph_insert(g, deps, data, count, &p, out, at);
 }
 
 WEIR_API CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *any)
 {
     HOLD;
     struct node_params p;
+    CUcontext ctx;
     CU_TRY(driver_ready());
     CU_TRY(node_check(node));
-    if (any == NULL || any->type != node->p.type)
+    if (any == NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    CU_TRY(params_context(node, any->type, &ctx));
     if (any->type == CU_GRAPH_NODE_TYPE_CONDITIONAL || any->type == CU_GRAPH_NODE_TYPE_GRAPH ||
         any->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || any->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,

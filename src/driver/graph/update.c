@@ -7,24 +7,33 @@
 
 /* ---- one node ---- */
 
-/* Finds the shadow of a node of that kind, whatever the state of the context. */
-static CUresult look(CUgraphExec e, CUgraphNode node, CUgraphNodeType type, CUgraphNode *shadow)
+/* Locks the executable graph and finds the shadow of a node, whatever the state of the context. */
+static CUresult look(CUgraphExec e, CUgraphNode node, CUgraphNode *shadow, CUgraphExec *locked)
 {
     CUcontext c;
     CU_TRY(driver_current_any(&c));
-    CU_TRY(exec_check(e));
+    CU_TRY(exec_lock(e, locked));
     CU_TRY(node_check(node));
     *shadow = exec_node(e, node);
-    return *shadow != NULL && (*shadow)->p.type == type ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return *shadow != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* The same, to change it. */
+/* The same for a node of that kind, to change it. */
 static CUresult update_find(CUgraphExec e, CUgraphNode node, CUgraphNodeType type,
-                            CUgraphNode *shadow)
+                            CUgraphNode *shadow, CUgraphExec *locked)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    return r == CUDA_SUCCESS ? look(e, node, type, shadow) : r;
+    CU_TRY(driver_current(&c));
+    CU_TRY(look(e, node, shadow, locked));
+    return (*shadow)->p.type == type ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Whether a node of that kind can be changed. */
+static CUresult update_check(CUgraphExec e, CUgraphNode node, CUgraphNodeType type)
+{
+    EXEC_LOCK;
+    CUgraphNode shadow;
+    return update_find(e, node, type, &shadow, &locked_exec);
 }
 
 /* Tells the device layer what the shadow does now. */
@@ -114,11 +123,18 @@ static void take(CUgraphNode shadow, struct node_params *p, bool attributes)
     shadow->p = *p;
 }
 
-static CUresult change(CUgraphExec e, CUgraphNode shadow, struct node_params *p)
+/* Gives a node these parameters, which are taken. They are made without the lock: those of a kernel
+ * may need a module to be loaded. */
+static CUresult change(CUgraphExec e, CUgraphNode node, struct node_params *p)
 {
-    if (update_allowed(&shadow->p, p) != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
+    EXEC_LOCK;
+    CUgraphNode shadow;
+    CUresult r = update_find(e, node, p->type, &shadow, &locked_exec);
+    if (r == CUDA_SUCCESS && update_allowed(&shadow->p, p) != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (r != CUDA_SUCCESS) {
         params_clear(p);
-        return CUDA_ERROR_INVALID_VALUE;
+        return r;
     }
     take(shadow, p, false);
     return forward_change(e, shadow);
@@ -132,11 +148,10 @@ static CUresult change(CUgraphExec e, CUgraphNode shadow, struct node_params *p)
     {                                                                                              \
         HOLD;                                                                                      \
         struct node_params p;                                                                      \
-        CUgraphNode shadow;                                                                        \
-        CUresult r = update_find(e, node, kind, &shadow);                                          \
+        CUresult r = update_check(e, node, kind);                                                  \
         if (r == CUDA_SUCCESS)                                                                     \
             r = (make);                                                                            \
-        return r != CUDA_SUCCESS ? r : change(e, shadow, &p);                                      \
+        return r != CUDA_SUCCESS ? r : change(e, node, &p);                                        \
     }
 
 CHANGE(cuGraphExecKernelNodeSetParams_v2, CU_GRAPH_NODE_TYPE_KERNEL,
@@ -156,22 +171,25 @@ CHANGE(cuGraphExecBatchMemOpNodeSetParams, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
 
 /* ---- switching nodes off ---- */
 
-static CUresult find_switch(CUgraphExec e, CUgraphNode node, CUgraphNode *shadow)
+static CUresult find_switch(CUgraphExec e, CUgraphNode node, CUgraphNode *shadow,
+                            CUgraphExec *locked)
 {
-    CU_TRY(node_check(node));
-    if (node->p.type != CU_GRAPH_NODE_TYPE_KERNEL && node->p.type != CU_GRAPH_NODE_TYPE_MEMCPY &&
-        node->p.type != CU_GRAPH_NODE_TYPE_MEMSET)
-        return CUDA_ERROR_INVALID_VALUE;
-    return look(e, node, node->p.type, shadow);
+    CU_TRY(look(e, node, shadow, locked));
+    CUgraphNodeType type = (*shadow)->p.type;
+    return type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMCPY ||
+                   type == CU_GRAPH_NODE_TYPE_MEMSET
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
 }
 
 WEIR_API CUresult cuGraphNodeSetEnabled(EXEC, unsigned int enabled)
 {
     HOLD;
+    EXEC_LOCK;
     CUgraphNode shadow;
     CUcontext c;
     CU_TRY(driver_current(&c));
-    CU_TRY(find_switch(e, node, &shadow));
+    CU_TRY(find_switch(e, node, &shadow, &locked_exec));
     shadow->disabled = enabled == 0;
     return forward_change(e, shadow);
 }
@@ -179,8 +197,9 @@ WEIR_API CUresult cuGraphNodeSetEnabled(EXEC, unsigned int enabled)
 WEIR_API CUresult cuGraphNodeGetEnabled(EXEC, unsigned int *enabled)
 {
     HOLD;
+    EXEC_LOCK;
     CUgraphNode shadow;
-    CU_TRY(find_switch(e, node, &shadow));
+    CU_TRY(find_switch(e, node, &shadow, &locked_exec));
     if (enabled == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *enabled = !shadow->disabled;
@@ -283,8 +302,11 @@ static CUresult update_apply(CUgraphExec e, const struct pairing *p)
     return e->memory != NULL ? exec_memory_renew(e) : CUDA_SUCCESS;
 }
 
+/* The executable graph is locked. */
 static CUresult update(CUgraphExec e, CUgraph shadow, CUgraph g, CUgraphExecUpdateResultInfo *info)
 {
+    GRAPH_LOCKS;
+    CU_TRY(graph_lock(g, &locked));
     struct pairing p = {.info = {CU_GRAPH_EXEC_UPDATE_SUCCESS, NULL, NULL}};
     CUresult r = CUDA_SUCCESS;
     if (!pair_graphs(&p, shadow, g)) {
@@ -306,35 +328,29 @@ static CUresult update(CUgraphExec e, CUgraph shadow, CUgraph g, CUgraphExecUpda
 WEIR_API CUresult cuGraphExecUpdate_v2(CUgraphExec e, CUgraph g, CUgraphExecUpdateResultInfo *info)
 {
     HOLD;
+    EXEC_LOCK;
     CUcontext c;
-    CUresult r = driver_current_any(&c);
-    if (r == CUDA_SUCCESS)
-        r = exec_check(e);
-    if (r == CUDA_SUCCESS)
-        r = graph_check(g);
-    return r != CUDA_SUCCESS ? r : update(e, e->shadow, g, info);
+    CU_TRY(driver_current_any(&c));
+    CU_TRY(exec_lock(e, &locked_exec));
+    return update(e, e->shadow, g, info);
 }
 
 WEIR_API CUresult cuGraphExecChildGraphNodeSetParams(EXEC, CUgraph child)
 {
     HOLD;
+    EXEC_LOCK;
     CUgraphNode shadow;
-    CUresult r = update_find(e, node, CU_GRAPH_NODE_TYPE_GRAPH, &shadow);
-    if (r == CUDA_SUCCESS)
-        r = graph_check(child);
-    if (r == CUDA_SUCCESS)
-        r = update(e, shadow->p.child, child, NULL);
-    return r;
+    CU_TRY(update_find(e, node, CU_GRAPH_NODE_TYPE_GRAPH, &shadow, &locked_exec));
+    return update(e, shadow->p.child, child, NULL);
 }
 
 WEIR_API CUresult cuGraphExecNodeSetParams(EXEC, CUgraphNodeParams *any)
 {
     HOLD;
-    CUgraphNode shadow;
     struct node_params p;
     if (any == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CU_TRY(update_find(e, node, any->type, &shadow));
+    CU_TRY(update_check(e, node, any->type));
     if (any->type == CU_GRAPH_NODE_TYPE_GRAPH)
         return cuGraphExecChildGraphNodeSetParams(e, node, any->graph.graph);
     if (any->type == CU_GRAPH_NODE_TYPE_CONDITIONAL || any->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
@@ -342,5 +358,5 @@ WEIR_API CUresult cuGraphExecNodeSetParams(EXEC, CUgraphNodeParams *any)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "cuGraphExecNodeSetParams: nodes of this kind cannot be changed");
     CUresult r = params_any(node->graph, any, &p);
-    return r != CUDA_SUCCESS ? r : change(e, shadow, &p);
+    return r != CUDA_SUCCESS ? r : change(e, node, &p);
 }

@@ -21,12 +21,26 @@ static CUresult user_object_check(CUuserObject o, unsigned count)
 
 void user_object_hold(CUuserObject o, unsigned count) { atomic_fetch_add(&o->refs, count); }
 
-void user_object_drop(CUuserObject o, unsigned count)
+/* The same for one of which the caller has no reference: false where it has ended. */
+static bool user_object_try_hold(CUuserObject o, unsigned count)
 {
-    if (atomic_fetch_sub(&o->refs, count) != count)
-        return;
+    unsigned refs = atomic_load(&o->refs);
+    while (refs != 0)
+        if (atomic_compare_exchange_weak(&o->refs, &refs, refs + count))
+            return true;
+    return false;
+}
+
+static void user_object_end(CUuserObject o)
+{
     o->destroy(o->ptr);
     handle_free(o);
+}
+
+void user_object_drop(CUuserObject o, unsigned count)
+{
+    if (atomic_fetch_sub(&o->refs, count) == count)
+        user_object_end(o);
 }
 
 WEIR_API CUresult cuUserObjectCreate(CUuserObject *out, void *ptr, CUhostFn destroy, unsigned count,
@@ -36,12 +50,13 @@ WEIR_API CUresult cuUserObjectCreate(CUuserObject *out, void *ptr, CUhostFn dest
     CU_TRY(driver_ready());
     if (out == NULL || destroy == NULL || count == 0 || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
         return CUDA_ERROR_INVALID_VALUE;
-    CUuserObject o = handle_new(TAG_USER_OBJECT, sizeof *o);
-    if (observed())
-        observe_object_made(OBSERVE_USER_OBJECT, o);
+    CUuserObject o = handle_begin(TAG_USER_OBJECT, sizeof *o);
     atomic_init(&o->refs, count);
     o->destroy = destroy;
     o->ptr = ptr;
+    handle_publish(o, TAG_USER_OBJECT);
+    if (observed())
+        observe_object_made(OBSERVE_USER_OBJECT, o);
     *out = o;
     return CUDA_SUCCESS;
 }
@@ -49,31 +64,34 @@ WEIR_API CUresult cuUserObjectCreate(CUuserObject *out, void *ptr, CUhostFn dest
 WEIR_API CUresult cuUserObjectRetain(CUuserObject o, unsigned count)
 {
     HOLD;
-    CUresult r = user_object_check(o, count);
-    if (r == CUDA_SUCCESS)
-        user_object_hold(o, count);
-    return r;
+    CU_TRY(user_object_check(o, count));
+    return user_object_try_hold(o, count) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 WEIR_API CUresult cuUserObjectRelease(CUuserObject o, unsigned count)
 {
     HOLD;
     CU_TRY(user_object_check(o, count));
-    if (atomic_load(&o->refs) < count)
-        return CUDA_ERROR_INVALID_VALUE;
-    user_object_drop(o, count);
+    unsigned refs = atomic_load(&o->refs);
+    do {
+        if (refs < count)
+            return CUDA_ERROR_INVALID_VALUE;
+    } while (!atomic_compare_exchange_weak(&o->refs, &refs, refs - count));
+    if (refs == count)
+        user_object_end(o);
     return CUDA_SUCCESS;
 }
 
 WEIR_API CUresult cuGraphRetainUserObject(CUgraph g, CUuserObject o, unsigned count, unsigned flags)
 {
     HOLD;
+    GRAPH_LOCKS;
     CU_TRY(user_object_check(o, count));
-    CU_TRY(graph_check(g));
+    CU_TRY(graph_lock(g, &locked));
     if ((flags & ~(unsigned)CU_GRAPH_USER_OBJECT_MOVE) != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if ((flags & CU_GRAPH_USER_OBJECT_MOVE) == 0)
-        user_object_hold(o, count);
+    if ((flags & CU_GRAPH_USER_OBJECT_MOVE) == 0 && !user_object_try_hold(o, count))
+        return CUDA_ERROR_INVALID_VALUE;
     for (size_t n = 0; n < g->objects.count; n++)
         if (g->objects.items[n].object == o) {
             g->objects.items[n].count += count;
@@ -87,16 +105,17 @@ WEIR_API CUresult cuGraphRetainUserObject(CUgraph g, CUuserObject o, unsigned co
 WEIR_API CUresult cuGraphReleaseUserObject(CUgraph g, CUuserObject o, unsigned count)
 {
     HOLD;
-    CUresult r = user_object_check(o, count);
-    if (r == CUDA_SUCCESS)
-        r = graph_check(g);
-    for (size_t n = 0; r == CUDA_SUCCESS && n < g->objects.count; n++) {
+    GRAPH_LOCKS;
+    CU_TRY(user_object_check(o, count));
+    CU_TRY(graph_lock(g, &locked));
+    for (size_t n = 0; n < g->objects.count; n++) {
         struct user_hold *hold = &g->objects.items[n];
         if (hold->object != o || hold->count < count)
             continue;
         hold->count -= count;
         if (hold->count == 0)
             *hold = g->objects.items[--g->objects.count];
+        graph_unlock(&locked); /* the object's end is the program's code */
         user_object_drop(o, count);
         return CUDA_SUCCESS;
     }
@@ -118,8 +137,9 @@ WEIR_API CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, 
                                                  unsigned flags)
 {
     HOLD;
+    GRAPH_LOCKS;
     CU_TRY(ctx != NULL ? context_check(ctx) : driver_current(&ctx));
-    CU_TRY(graph_check(g));
+    CU_TRY(graph_lock(g, &locked));
     if (out == NULL || (flags & ~(unsigned)CU_GRAPH_COND_ASSIGN_DEFAULT) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     struct graph_condition *c = xcalloc(1, sizeof *c);
@@ -133,7 +153,8 @@ WEIR_API CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, 
 
 struct graph_condition *condition_find(CUgraph g, CUgraphConditionalHandle h)
 {
-    for (; g != NULL; g = g->owner != NULL ? g->owner->graph : NULL)
+    CUgraphNode owner;
+    for (; g != NULL; owner = g->owner, g = owner != NULL ? owner->graph : NULL)
         for (size_t n = 0; n < g->conditions.count; n++)
             if ((CUgraphConditionalHandle)(uintptr_t)g->conditions.items[n] == h)
                 return g->conditions.items[n];

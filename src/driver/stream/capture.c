@@ -6,7 +6,9 @@
  * remembers what its next node depends on. What a capture cannot hold makes it invalid: every later
  * call about it fails until it is ended in the origin.
  *
- * One lock guards all of this. While no capture runs nothing of it is touched: callers ask
+ * One lock guards all of this; the graph's own is taken within it (graph/graph.h). A program may
+ * change the graph meanwhile, and destroy nodes that a stream's next one depends on: such a capture
+ * is invalid. While no capture runs nothing of it is touched: callers ask
  * capture_running() first. */
 #include <stdlib.h>
 #include <string.h>
@@ -315,6 +317,25 @@ CUresult capture_event_wait(struct device_stream *s, CUcontext ctx, CUevent e, b
 
 /* ---- beginning ---- */
 
+/* The graph is one that a capture writes, from now on. */
+static CUresult capture_take(CUgraph g)
+{
+    GRAPH_LOCKS;
+    CU_TRY(graph_lock(g, &locked));
+    if (g->capturing) /* another thread's */
+        return CUDA_ERROR_INVALID_VALUE;
+    g->capturing = true;
+    return CUDA_SUCCESS;
+}
+
+/* No longer. */
+static void capture_leave(CUgraph g)
+{
+    GRAPH_LOCKS;
+    graph_lock(g, &locked);
+    g->capturing = false;
+}
+
 static CUresult capture_begin(CUstream h, bool pt, CUgraph g, const struct points *points,
                               CUstreamCaptureMode mode)
 {
@@ -327,20 +348,28 @@ static CUresult capture_begin(CUstream h, bool pt, CUgraph g, const struct point
         return driver_error(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                             "the legacy default stream cannot be captured");
     pthread_mutex_lock(&capture_lock);
-    if (capture_find(s) != NULL) {
+    CUresult r = capture_find(s) == NULL
+                     ? CUDA_SUCCESS
+                     : driver_error(CUDA_ERROR_ILLEGAL_STATE, "the stream is captured already");
+    if (r == CUDA_SUCCESS && g != NULL)
+        r = capture_take(g);
+    if (r != CUDA_SUCCESS) {
         pthread_mutex_unlock(&capture_lock);
-        return driver_error(CUDA_ERROR_ILLEGAL_STATE, "the stream is captured already");
+        return r;
     }
     struct capture *c = xcalloc(1, sizeof *c);
     *c = (struct capture){.id = ++capture_ids,
                           .mode = mode,
                           .thread = pthread_self(),
-                          .graph = g != NULL ? g : graph_new(TAG_GRAPH),
+                          .graph = g,
                           .foreign = g != NULL,
                           .origin = s,
                           .next = captures};
-    c->graph->capturing = true;
-    c->graph->captured = g == NULL;
+    if (g == NULL) {
+        c->graph = graph_begin(TAG_GRAPH);
+        c->graph->capturing = true;
+        graph_publish(c->graph);
+    }
     captures = c;
     struct captured *stream = join(s, ctx, c);
     if (points != NULL)
@@ -384,8 +413,6 @@ static CUresult cuStreamBeginCaptureToGraph_impl(bool pt, CUstream h, CUgraph g,
     CUresult r = driver_ready();
     if (r == CUDA_SUCCESS)
         r = graph_check(g);
-    if (r == CUDA_SUCCESS && g->capturing)
-        r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)
         r = read_points(g, nodes, data, count, &points);
     if (r == CUDA_SUCCESS)
@@ -456,22 +483,42 @@ static bool all_marked(const struct points *p)
     return true;
 }
 
-/* Whether the origin comes after all that the other streams have captured, those that were
- * destroyed meanwhile included. */
-static bool joined(const struct capture *capture, const struct captured *origin)
+/* Whether the program has destroyed none of these nodes. */
+static bool all_live(const struct points *p, CUgraph g)
 {
-    for (size_t n = 0; n < capture->graph->nodes.count; n++)
-        capture->graph->nodes.items[n]->mark = 0;
-    for (size_t n = 0; n < origin->points.count; n++)
-        mark_before(origin->points.items[n].node);
-    for (const struct captured *c = capture_streams; c != NULL; c = c->next)
-        if (c->capture == capture && !all_marked(&c->points))
+    for (size_t n = 0; n < p->count; n++)
+        if (node_check(p->items[n].node) != CUDA_SUCCESS || p->items[n].node->graph != g)
             return false;
-    return all_marked(&capture->left);
+    return true;
 }
 
-/* The lock is held. */
-static CUresult capture_end(struct captured *c, CUgraph *out)
+/* Whether the origin comes after all that the other streams have captured, those that were
+ * destroyed meanwhile included. */
+static CUresult joined(const struct capture *capture, const struct captured *origin)
+{
+    GRAPH_LOCKS;
+    CUgraph g = capture->graph;
+    CU_TRY(graph_lock(g, &locked));
+    bool live = all_live(&capture->left, g);
+    for (const struct captured *c = capture_streams; c != NULL; c = c->next)
+        live = live && (c->capture != capture || all_live(&c->points, g));
+    if (!live)
+        return driver_error(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+                            "nodes of the capture were destroyed that its streams depend on");
+    for (size_t n = 0; n < g->nodes.count; n++)
+        g->nodes.items[n]->mark = 0;
+    for (size_t n = 0; n < origin->points.count; n++)
+        mark_before(origin->points.items[n].node);
+    bool all = all_marked(&capture->left);
+    for (const struct captured *c = capture_streams; c != NULL; c = c->next)
+        all = all && (c->capture != capture || all_marked(&c->points));
+    return all ? CUDA_SUCCESS
+               : driver_error(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
+                              "a stream was captured that the first one does not wait for");
+}
+
+/* The lock is held. *gone: a graph to be discarded without it. */
+static CUresult capture_end(struct captured *c, CUgraph *out, CUgraph *gone)
 {
     struct capture *capture = c->capture;
     if (capture->origin != c->stream)
@@ -485,12 +532,12 @@ static CUresult capture_end(struct captured *c, CUgraph *out)
                          "relaxed");
     else if (capture->invalid)
         r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    else if (!joined(capture, c))
-        r = driver_error(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
-                         "a stream was captured that the first one does not wait for");
-    capture->graph->capturing = capture->graph->captured = false;
-    if ((r != CUDA_SUCCESS || out == NULL) && !capture->foreign)
-        graph_free(capture->graph);
+    else
+        r = joined(capture, c);
+    if (capture->foreign || (r == CUDA_SUCCESS && out != NULL))
+        capture_leave(capture->graph);
+    else
+        *gone = capture->graph;
     if (out != NULL)
         *out = r == CUDA_SUCCESS ? capture->graph : NULL;
     if (out != NULL && r == CUDA_SUCCESS && !capture->foreign && observed())
@@ -507,11 +554,14 @@ static CUresult cuStreamEndCapture_impl(bool pt, CUstream h, CUgraph *out)
     CU_TRY(driver_find_stream(h, pt, &s, &ctx));
     if (out != NULL)
         *out = NULL;
+    CUgraph gone = NULL;
     pthread_mutex_lock(&capture_lock);
     struct captured *c = capture_find(s);
     CUresult r = c == NULL ? driver_error(CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured")
-                           : capture_end(c, out);
+                           : capture_end(c, out, &gone);
     pthread_mutex_unlock(&capture_lock);
+    if (gone != NULL)
+        graph_discard(gone);
     return r;
 }
 BOTH(cuStreamEndCapture, (CUstream h, CUgraph *out), h, out)
@@ -630,16 +680,17 @@ BOTH(cuStreamUpdateCaptureDependencies_v2,
 
 void capture_forget_stream(struct device_stream *s)
 {
+    CUgraph gone = NULL;
     pthread_mutex_lock(&capture_lock);
     for (struct captured **at = &capture_streams, *c; (c = *at) != NULL; at = &c->next) {
         if (c->stream != s)
             continue;
         struct capture *capture = c->capture;
         if (capture->origin == s) { /* nobody can end it any more */
-            if (!capture->foreign)
-                graph_free(capture->graph);
+            if (capture->foreign)
+                capture_leave(capture->graph);
             else
-                capture->graph->capturing = false;
+                gone = capture->graph;
             capture_remove(capture);
         } else { /* what it captured must be joined all the same */
             for (size_t n = 0; n < c->points.count; n++)
@@ -650,4 +701,6 @@ void capture_forget_stream(struct device_stream *s)
         break;
     }
     pthread_mutex_unlock(&capture_lock);
+    if (gone != NULL)
+        graph_discard(gone);
 }

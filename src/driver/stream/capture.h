@@ -19,8 +19,8 @@ struct capture {
     uint64_t id;
     CUstreamCaptureMode mode;
     pthread_t thread; /* that began it */
-    CUgraph graph;
-    bool foreign; /* the graph is the program's (cuStreamBeginCaptureToGraph) */
+    CUgraph graph;    /* lives as long as this (graph_capturing) */
+    bool foreign;     /* the graph is the program's (cuStreamBeginCaptureToGraph) */
     bool invalid;
     struct device_stream *origin;
     struct points left; /* what streams in it ended with that were destroyed since */
@@ -42,7 +42,8 @@ struct captured {
 /* The captured stream that a call's work belongs to, *out NULL when it is not captured. Errors:
  * work there is forbidden. The lock is held. */
 CUresult capture_enter(struct device_stream *s, CUcontext ctx, struct captured **out);
-/* Adds a node after what the stream has so far. Takes the parameters. The lock is held. */
-CUresult capture_add(struct captured *c, struct node_params *p, CUgraphNode *out);
+/* Adds a node after what the stream has so far. Takes the parameters. `at` gets the address of an
+ * allocation. The lock is held. */
+CUresult capture_add(struct captured *c, struct node_params *p, CUdeviceptr *at);
 
 #endif

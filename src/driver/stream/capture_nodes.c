@@ -6,7 +6,7 @@
 
 #include "driver/stream/capture.h"
 
-CUresult capture_add(struct captured *c, struct node_params *p, CUgraphNode *out)
+CUresult capture_add(struct captured *c, struct node_params *p, CUdeviceptr *at)
 {
     size_t count = c->points.count;
     bool memory = is_memory_node(p->type);
@@ -16,7 +16,7 @@ CUresult capture_add(struct captured *c, struct node_params *p, CUgraphNode *out
         deps[n] = c->points.items[n].node;
         data[n] = c->points.items[n].data;
     }
-    CUresult r = graph_add(c->capture->graph, deps, data, count, p, &node);
+    CUresult r = graph_insert(c->capture->graph, deps, data, count, p, &node, at);
     free(deps);
     free(data);
     if (r != CUDA_SUCCESS) {
@@ -26,15 +26,13 @@ CUresult capture_add(struct captured *c, struct node_params *p, CUgraphNode *out
     struct graph_edge edge = {.node = node};
     c->points.count = 0;
     vec_push(&c->points, edge);
-    if (out != NULL)
-        *out = node;
     return CUDA_SUCCESS;
 }
 
 /* The end of all capture_params* calls with parameters of a node: r says whether those are
  * fine. */
 static CUresult put(struct device_stream *s, CUcontext ctx, CUresult r, struct node_params *p,
-                    CUgraphNode *node, bool *captured)
+                    CUdeviceptr *at, bool *captured)
 {
     struct captured *c;
     bool invalidates = p->type == CU_GRAPH_NODE_TYPE_KERNEL;
@@ -44,7 +42,7 @@ static CUresult put(struct device_stream *s, CUcontext ctx, CUresult r, struct n
     if (entered == CUDA_SUCCESS && c != NULL) {
         *captured = true;
         if (r == CUDA_SUCCESS)
-            r = capture_add(c, p, node);
+            r = capture_add(c, p, at);
         else if (invalidates)
             c->capture->invalid = true;
         pthread_mutex_unlock(&capture_lock);
@@ -141,7 +139,6 @@ CUresult capture_alloc(struct device_stream *s, CUcontext c, CUdevice device, si
         .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
                       .location = {CU_MEM_LOCATION_TYPE_DEVICE, device}},
         .bytesize = bytes};
-    CUgraphNode node;
     CU_TRY(look(s, c, captured));
     if (!*captured)
         return capture_wait(s, c);
@@ -154,10 +151,7 @@ CUresult capture_alloc(struct device_stream *s, CUcontext c, CUdevice device, si
         *out = 0;
         return CUDA_SUCCESS;
     }
-    CUresult r = put(s, c, params_alloc(&alloc, &p), &p, &node, captured);
-    if (r == CUDA_SUCCESS && *captured)
-        *out = node->p.memory.params.dptr;
-    return r;
+    return put(s, c, params_alloc(&alloc, &p), &p, out, captured);
 }
 
 CUresult capture_free(struct device_stream *s, CUcontext c, CUdeviceptr at, bool *captured)
