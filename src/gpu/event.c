@@ -7,51 +7,50 @@
 #include "gpu/internal.h"
 
 struct event {
-    struct node node; /* the key is the handle */
-    pthread_mutex_t lock;
-    struct vector *says; /* NULL: nothing */
-    uint64_t version;    /* of the recording */
-    bool others;         /* it may be recorded by something else */
+    struct node node;     /* the key is the handle */
+    pthread_mutex_t lock; /* of zeros, which is an open one */
+    struct vector *says;  /* NULL: nothing */
+    uint64_t version;     /* of the recording; goes on where the record is used again */
 };
 
-static struct table events = {.lock = PTHREAD_MUTEX_INITIALIZER, .bytes = sizeof(struct event)};
+static struct table events = {.bytes = sizeof(struct event)};
+
+/* It says nothing any more, and what is being recorded will not count. */
+static void silence(struct event *e)
+{
+    pthread_mutex_lock(&e->lock);
+    vector_unref(e->says);
+    e->says = NULL;
+    e->version++;
+    pthread_mutex_unlock(&e->lock);
+}
 
 static void forget(CUevent h)
 {
-    struct event *e = (struct event *)table_remove(&events, h);
-    if (e == NULL)
-        return;
-    pthread_mutex_lock(&e->lock);
-    vector_unref(e->says);
-    e->says = NULL;
-    e->version++;
-    pthread_mutex_unlock(&e->lock);
-    table_spare(&events, &e->node);
+    if (followed()) { /* before that, none says anything */
+        struct event *e = (struct event *)table_find(&events, h);
+        if (e != NULL)
+            silence(e);
+    }
+    table_drop(&events, h);
 }
 
-void event_is_recorded_by_others(CUevent h)
-{
-    struct event *e = (struct event *)table_find(&events, h);
-    if (e == NULL)
-        return;
-    pthread_mutex_lock(&e->lock);
-    e->others = true;
-    vector_unref(e->says);
-    e->says = NULL;
-    e->version++;
-    pthread_mutex_unlock(&e->lock);
-}
+void event_is_recorded_by_others(CUevent h) { forget(h); }
 
+/* Programs make and end events all the time: without pools, that is one lock each. */
 CUresult gpu_cuEventCreate(CUevent *out, unsigned flags)
 {
     CUresult r = driver.cuEventCreate(out, flags);
     if (r != CUDA_SUCCESS)
         return r;
-    forget(*out); /* the driver has ended one of that handle and told nobody */
-    if ((flags & CU_EVENT_INTERPROCESS) == 0) {
-        struct event *e = (struct event *)table_add(&events, *out);
-        pthread_mutex_init(&e->lock, NULL);
+    bool there = false;
+    if ((flags & CU_EVENT_INTERPROCESS) != 0) {
+        forget(*out);
+        return r;
     }
+    struct event *e = (struct event *)table_keep(&events, *out, &there);
+    if (WEIR_UNLIKELY(there)) /* the driver has ended one of that handle and told nobody */
+        silence(e);
     return r;
 }
 
@@ -83,7 +82,7 @@ static struct vector *record_begins(struct event *e, uint64_t *version)
 static void record_ends(struct event *e, struct vector *v, uint64_t version, bool done)
 {
     pthread_mutex_lock(&e->lock);
-    if (done && e->version == version && !e->others) {
+    if (done && e->version == version) {
         e->says = v;
         v = NULL;
     }

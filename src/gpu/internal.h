@@ -90,7 +90,7 @@ static inline bool vector_is_unshared(const struct vector *v)
 void vector_prove(const struct vector *v);
 void vector_pass(const struct vector *v);
 
-/* ---- tables of handles (stream.c) ---- */
+/* ---- tables of handles (table.c) ---- */
 
 /* Nodes are used again, never freed: a stale pointer to one can be looked at. */
 struct node {
@@ -99,17 +99,24 @@ struct node {
 };
 enum { TABLE_BUCKETS = 2048 };
 struct table {
-    pthread_mutex_t lock;
+    _Atomic bool taken; /* the lock */
     _Atomic(struct node *) buckets[TABLE_BUCKETS];
     struct node *spare;
     size_t bytes; /* of a node */
 };
 struct node *table_find(struct table *t, void *key);
-/* Adds one, all zero but for the key, in place of what has that key. */
-struct node *table_add(struct table *t, void *key);
+/* A node that is in no table, all zero but for its key and next. */
+struct node *table_take(struct table *t);
+/* Puts it there in place of what has that key, which is the caller's then; NULL: nothing had. */
+struct node *table_put(struct table *t, struct node *n, void *key);
 /* Takes one out; NULL: there is none. It is the caller's until table_spare. */
 struct node *table_remove(struct table *t, void *key);
 void table_spare(struct table *t, struct node *n);
+/* The node of that key if it is there, else one that is put there: zero, but for what its last user
+ * has left in it. */
+struct node *table_keep(struct table *t, void *key, bool *there);
+/* Takes one out if there is one; what is in it stays for the next user. */
+void table_drop(struct table *t, void *key);
 
 /* ---- streams (stream.c) ---- */
 

@@ -29,7 +29,7 @@ struct allocation {
     bool again; /* one of its size had been freed before */
 };
 
-static struct table known = {.lock = PTHREAD_MUTEX_INITIALIZER, .bytes = sizeof(struct allocation)};
+static struct table known = {.bytes = sizeof(struct allocation)};
 
 static struct {
     pthread_mutex_t lock;              /* of all this, and of the allocations */
@@ -164,11 +164,12 @@ void kept_made(CUdeviceptr at, size_t bytes)
     if (a != NULL && !moving)                      /* the program has freed it by the driver API */
         forget(a);
     if (id != 0 && !moving && !kept.shared && kept.known < KNOWN_MAX) {
-        a = (struct allocation *)table_add(&known, (void *)(uintptr_t)at);
+        a = (struct allocation *)table_take(&known);
         a->bytes = bytes;
         a->id = id;
         a->context = c;
         a->again = *place_of(bytes) == bytes;
+        table_put(&known, &a->node, (void *)(uintptr_t)at);
         kept.known++;
     }
     pthread_mutex_unlock(&kept.lock);

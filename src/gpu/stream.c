@@ -6,90 +6,14 @@
 
 _Atomic uint64_t generation = 1;
 
-/* ---- tables ---- */
-
-static _Atomic(struct node *) *bucket_of(struct table *t, const void *key)
-{
-    uint64_t hash = (uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u;
-    return &t->buckets[hash >> 32 & (TABLE_BUCKETS - 1)];
-}
-
-static struct node *look(struct table *t, const void *key)
-{
-    struct node *n = atomic_load_explicit(bucket_of(t, key), memory_order_acquire);
-    while (n != NULL && atomic_load_explicit(&n->key, memory_order_acquire) != key)
-        n = atomic_load_explicit(&n->next, memory_order_acquire);
-    return n;
-}
-
-/* Without the lock a node may be moved while it is passed by, and the rest of the list be missed;
- * what is found is right. */
-struct node *table_find(struct table *t, void *key)
-{
-    struct node *n = look(t, key);
-    if (WEIR_LIKELY(n != NULL))
-        return n;
-    pthread_mutex_lock(&t->lock);
-    n = look(t, key);
-    pthread_mutex_unlock(&t->lock);
-    return n;
-}
-
-/* The lock is held. */
-static struct node *take_out(struct table *t, void *key)
-{
-    _Atomic(struct node *) *at = bucket_of(t, key);
-    for (struct node *n; (n = atomic_load(at)) != NULL; at = &n->next)
-        if (atomic_load(&n->key) == key) {
-            atomic_store(at, atomic_load(&n->next));
-            atomic_store(&n->key, NULL);
-            return n;
-        }
-    return NULL;
-}
-
-struct node *table_add(struct table *t, void *key)
-{
-    pthread_mutex_lock(&t->lock);
-    struct node *n = t->spare;
-    if (n != NULL)
-        t->spare = atomic_load(&n->next);
-    else
-        n = xaligned_alloc(64, (t->bytes + 63) / 64 * 64);
-    memset((char *)n + sizeof *n, 0, t->bytes - sizeof *n);
-    _Atomic(struct node *) *head = bucket_of(t, key);
-    atomic_store(&n->key, key);
-    atomic_store(&n->next, atomic_load(head));
-    atomic_store_explicit(head, n, memory_order_release);
-    pthread_mutex_unlock(&t->lock);
-    return n;
-}
-
-struct node *table_remove(struct table *t, void *key)
-{
-    pthread_mutex_lock(&t->lock);
-    struct node *n = take_out(t, key);
-    pthread_mutex_unlock(&t->lock);
-    return n;
-}
-
-void table_spare(struct table *t, struct node *n)
-{
-    pthread_mutex_lock(&t->lock);
-    atomic_store(&n->next, t->spare);
-    t->spare = n;
-    pthread_mutex_unlock(&t->lock);
-}
-
 /* ---- contexts ---- */
 
 static struct {
-    pthread_mutex_t lock; /* of what follows, and of making records of streams */
+    pthread_mutex_t lock; /* of what follows, and of records of streams that others have made */
     struct context *contexts;
     struct table streams;
-    uint64_t numbers;
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER,
-         .streams = {.lock = PTHREAD_MUTEX_INITIALIZER, .bytes = sizeof(struct stream)}};
+    _Atomic uint64_t numbers;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .streams = {.bytes = sizeof(struct stream)}};
 
 static bool is_legacy(CUstream h) { return h == NULL || h == CU_STREAM_LEGACY; }
 
@@ -97,12 +21,20 @@ static void stream_init(struct stream *s, struct context *c, CUstream h)
 {
     s->handle = h;
     s->context = c;
-    s->number = ++all.numbers;
+    s->number = atomic_fetch_add(&all.numbers, 1) + 1;
     s->clock = clock_new();
     atomic_store(&s->version, 1);
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->marks_lock, NULL);
     atomic_store(&s->refs, 1);
+}
+
+/* Whether the handle is still of that context, which may be NULL. */
+static bool same_context(const struct context *c, CUcontext h)
+{
+    unsigned long long id = 0;
+    return c != NULL && !atomic_load(&c->gone) && driver.cuCtxGetId(h, &id) == CUDA_SUCCESS &&
+           c->id == id;
 }
 
 /* The lock is held. */
@@ -148,9 +80,12 @@ struct context *context_current(void)
         return NULL;
     if (WEIR_LIKELY(t->current == h && t->current_generation == now))
         return t->current_found;
-    pthread_mutex_lock(&all.lock);
-    struct context *c = context_find(h);
-    pthread_mutex_unlock(&all.lock);
+    struct context *c = t->current_found;
+    if (t->current != h || !same_context(c, h)) {
+        pthread_mutex_lock(&all.lock);
+        c = context_find(h);
+        pthread_mutex_unlock(&all.lock);
+    }
     t->current = h;
     t->current_generation = now;
     t->current_found = c;
@@ -195,11 +130,13 @@ static struct stream *find_made(CUstream h)
         if (ended)
             table_remove(&all.streams, h);
         struct stream *old = s;
-        s = good ? (struct stream *)table_add(&all.streams, h) : NULL;
+        s = NULL;
         if (good) {
+            s = (struct stream *)table_take(&all.streams);
             stream_init(s, NULL, h);
             s->foreign = true;
             s->id = id;
+            table_put(&all.streams, &s->node, h);
         }
         if (ended) {
             pthread_mutex_unlock(&all.lock);
@@ -274,7 +211,8 @@ void stream_end(struct stream *s)
     if (atomic_exchange(&s->ended, true))
         return;
     atomic_fetch_add(&generation, 1);
-    pool_stream_gone(s);
+    if (atomic_load(&s->slot) != NULL)
+        pool_stream_gone(s);
     stream_unref(s);
 }
 
@@ -283,15 +221,12 @@ CUresult gpu_cuStreamCreateWithPriority(CUstream *out, unsigned flags, int prior
     CUresult r = driver.cuStreamCreateWithPriority(out, flags, priority);
     if (r != CUDA_SUCCESS)
         return r;
-    struct stream *old = (struct stream *)table_remove(&all.streams, *out);
+    struct stream *s = (struct stream *)table_take(&all.streams);
+    stream_init(s, context_current(), *out);
+    s->blocking = (flags & CU_STREAM_NON_BLOCKING) == 0;
+    struct stream *old = (struct stream *)table_put(&all.streams, &s->node, *out);
     if (old != NULL) /* the driver ended it, who told nobody */
         stream_end(old);
-    struct context *c = context_current();
-    pthread_mutex_lock(&all.lock);
-    struct stream *s = (struct stream *)table_add(&all.streams, *out);
-    stream_init(s, c, *out);
-    s->blocking = (flags & CU_STREAM_NON_BLOCKING) == 0;
-    pthread_mutex_unlock(&all.lock);
     return r;
 }
 

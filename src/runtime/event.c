@@ -6,9 +6,7 @@ static cudaError_t create(cudaEvent_t *event, unsigned flags)
     const unsigned known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
 
     RT_CHECK(event != NULL && !(flags & ~known), cudaErrorInvalidValue);
-    RT_TRY(rt_context());
-    CU_TRY(CU(cuEventCreate, event, flags));
-    return cudaSuccess;
+    WITH_CONTEXT(CU(cuEventCreate, event, flags));
 }
 
 PUBLIC cudaError_t cudaEventCreate(cudaEvent_t *event)
@@ -24,9 +22,7 @@ PUBLIC cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int fla
 static cudaError_t destroy(cudaEvent_t event)
 {
     RT_CHECK(event, cudaErrorInvalidResourceHandle);
-    RT_TRY(rt_context());
-    CU_TRY(CU(cuEventDestroy_v2, event));
-    return cudaSuccess;
+    WITH_CONTEXT(CU(cuEventDestroy_v2, event));
 }
 
 PUBLIC cudaError_t cudaEventDestroy(cudaEvent_t event) { return done(destroy(event)); }

@@ -11,9 +11,7 @@ static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority)
 {
     RT_CHECK(stream, cudaErrorInvalidValue);
     RT_CHECK(!(flags & ~(unsigned)cudaStreamNonBlocking), cudaErrorInvalidValue);
-    RT_TRY(rt_context());
-    CU_TRY(CU(cuStreamCreateWithPriority, stream, flags, priority));
-    return cudaSuccess;
+    WITH_CONTEXT(CU(cuStreamCreateWithPriority, stream, flags, priority));
 }
 
 PUBLIC cudaError_t cudaStreamCreate(cudaStream_t *pStream)
@@ -35,9 +33,7 @@ PUBLIC cudaError_t cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned 
 static cudaError_t destroy(cudaStream_t stream)
 {
     RT_CHECK(!is_default(stream), cudaErrorInvalidResourceHandle);
-    RT_TRY(rt_context());
-    CU_TRY(CU(cuStreamDestroy_v2, stream));
-    return cudaSuccess;
+    WITH_CONTEXT(CU(cuStreamDestroy_v2, stream));
 }
 
 PUBLIC cudaError_t cudaStreamDestroy(cudaStream_t stream) { return done(destroy(stream)); }
