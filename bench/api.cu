@@ -95,10 +95,42 @@ static void calls()
     row("cudaEventRecord, with the time",
         best(20, 500, [&] { MUST(cudaEventRecord(timed, stream)); }, synchronize), "µs");
     MUST(cudaEventDestroy(timed));
+    row("cudaEventCreate and cudaEventDestroy",
+        best(
+            20, 1000,
+            [&] {
+                cudaEvent_t e;
+                MUST(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+                MUST(cudaEventDestroy(e));
+            },
+            nothing),
+        "µs");
+    row("cudaStreamCreate and cudaStreamDestroy",
+        best(
+            20, 200,
+            [&] {
+                cudaStream_t s;
+                MUST(cudaStreamCreate(&s));
+                MUST(cudaStreamDestroy(s));
+            },
+            nothing),
+        "µs");
+    cudaFuncAttributes attributes;
+    row("cudaFuncGetAttributes",
+        best(20, 500, [&] { MUST(cudaFuncGetAttributes(&attributes, empty)); }, nothing), "µs");
     row("cudaStreamQuery", best(20, 1000, [&] { MUST(cudaStreamQuery(stream)); }, nothing), "µs");
     void *p; // from now on the stream's order is looked at by the allocator
     MUST(cudaMallocAsync(&p, 1 << 20, stream));
     MUST(cudaFreeAsync(p, stream));
+    row("cudaMallocAsync and cudaFreeAsync of 1 MiB",
+        best(
+            20, 500,
+            [&] {
+                MUST(cudaMallocAsync(&p, 1 << 20, stream));
+                MUST(cudaFreeAsync(p, stream));
+            },
+            synchronize),
+        "µs");
     row("cudaEventRecord where pools are used",
         best(20, 500, [&] { MUST(cudaEventRecord(event, stream)); }, synchronize), "µs");
     MUST(cudaEventDestroy(event));

@@ -1,7 +1,8 @@
 #!/bin/sh
 # What calls cost on this machine's GPU through Weir's runtime and through NVIDIA's: gpu.sh BUILD [ROUNDS].
 # Both run bench/api.cu on the same CPUs, alternating, each first in every other round, and the best of all
-# rounds counts. Without a GPU or NVIDIA's runtime it says so and ends well.
+# rounds counts. Then come pools under the allocations of data frames (bench/frames.cu). Without a GPU or
+# NVIDIA's runtime it says so and ends well.
 set -eu
 build=$(cd "$1" && pwd)
 rounds=${2:-9}
@@ -29,11 +30,11 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/ours" "$work/theirs"
 ln -s "$build/lib/libcudart.so.13" "$work/ours/"
 ln -s "$runtime" "$work/theirs/"
-if [ -x "$build/bin/weircc" ]; then
-    "$build/bin/weircc" -std=c++17 -O2 -arch=sm_80 -cudart shared "$here/api.cu" -o "$work/api"
-else
-    nvcc -std=c++17 -O2 -cudart shared "$here/api.cu" -o "$work/api"
-fi
+compiler=nvcc
+[ ! -x "$build/bin/weircc" ] || compiler="$build/bin/weircc -arch=sm_80"
+for program in api frames; do
+    $compiler -std=c++17 -O2 -cudart shared "$here/$program.cu" -o "$work/$program"
+done
 # Two CPUs that share a cache, as a rule: where a process runs differs by more than the runtimes do.
 pin=
 command -v taskset >/dev/null 2>&1 && taskset -c 2,3 true 2>/dev/null && pin='taskset -c 2,3'
@@ -69,3 +70,13 @@ END {
     }
     if (count) printf "geometric mean %.2f; dearer: %d of %d\n", exp(sum / count), dearer, count
 }' "$work/ours.rows" "$work/theirs.rows"
+
+echo
+echo "| data frames: pools of | threshold | threads | µs a pair | with kernels | taken over used | with kernels |"
+echo "| --- | --- | ---: | ---: | ---: | ---: | ---: |"
+frames() {
+    LD_LIBRARY_PATH=$work/$2 WEIR_POOLS=$3 WEIR_DRIVER=$driver LD_PRELOAD=$driver "$work/frames" "$1"
+}
+frames Weir ours own
+frames "the driver" ours driver
+frames "NVIDIA's" theirs driver

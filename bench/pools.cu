@@ -5,6 +5,7 @@
 // they are left out where they are not installed (make bench-deps).
 #include <cuda_runtime.h>
 
+#include "frames.h"
 #include "traces.h"
 
 #include <atomic>
@@ -235,9 +236,11 @@ static double served(const Trace &t)
         } else if (op.kind == Trace::FREE) {
             MUST(cudaFreeAsync(at[op.id], streams[op.stream]));
             at[op.id] = nullptr;
-        } else {
+        } else if (op.kind == Trace::ORDER) {
             MUST(cudaEventRecord(event, streams[op.id]));
             MUST(cudaStreamWaitEvent(streams[op.stream], event, 0));
+        } else {
+            MUST(cudaStreamSynchronize(streams[op.stream]));
         }
     MUST(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &used));
     MUST(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &reserved));
@@ -255,7 +258,8 @@ static void traces()
         const char *name;
         Trace trace;
     } all[] = {{"training steps, sequences of many lengths", training(40)},
-               {"inference server", serving(20000)}};
+               {"inference server", serving(20000)},
+               {"data frames: joins, group-bys, sorts", Frames(1, (size_t)6 << 30).queries(60)}};
     printf("\n| memory taken over memory used, at most | peak used | Weir | best fit | powers of "
            "two |\n"
            "| --- | ---: | ---: | ---: | ---: |\n");

@@ -13,8 +13,8 @@
 
 struct Trace {
     // ALLOC: block `id` of `bytes` on a stream; FREE: the same; ORDER: the stream comes after all
-    // that the other (in id) has so far.
-    enum Kind { ALLOC, FREE, ORDER };
+    // that the other (in id) has so far; WAIT: the host waits for the stream.
+    enum Kind { ALLOC, FREE, ORDER, WAIT };
     struct Op {
         Kind kind;
         int stream;
@@ -41,6 +41,12 @@ struct Trace {
         live -= sizes[id];
     }
     void order(int stream, int after) { ops.push_back({ORDER, stream, (uint32_t)after, 0}); }
+    void wait(int stream) { ops.push_back({WAIT, stream, 0, 0}); }
+    // Bytes of the block that is allocated or freed.
+    size_t size_of(const Op &op) const
+    {
+        return op.kind == ALLOC || op.kind == FREE ? sizes[op.id] : 0;
+    }
 };
 
 // Training steps of a GPT-2 small (12 layers, width 768, 12 heads, vocabulary of 50257; 16-bit
@@ -239,7 +245,7 @@ inline size_t best_fit(const Trace &t)
         by_size.insert({size, address});
     };
     for (const Trace::Op &op : t.ops) {
-        size_t size = op.kind == Trace::ORDER ? 0 : (t.sizes[op.id] + 511) / 512 * 512;
+        size_t size = (t.size_of(op) + 511) / 512 * 512;
         if (op.kind == Trace::FREE)
             add(at[op.id], size);
         if (op.kind != Trace::ALLOC)
@@ -272,7 +278,7 @@ inline size_t powers_of_two(const Trace &t)
     size_t taken = 0;
     for (const Trace::Op &op : t.ops) {
         size_t size = 512;
-        while (op.kind != Trace::ORDER && size < t.sizes[op.id])
+        while (size < t.size_of(op))
             size *= 2;
         if (op.kind == Trace::FREE)
             kept[size]++;
