@@ -1,6 +1,7 @@
 /* observed: tells observers (observe/observe.h) what the device layer does. Called only while there
  * are any. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "device/cdp.h"
@@ -267,6 +268,10 @@ struct touched {
         struct observe_access_site *items;
         size_t count, cap;
     } sites;
+    struct {
+        struct observe_warps *items;
+        size_t count, cap;
+    } warps;
 };
 
 static enum observe_access access_of(enum touch how)
@@ -294,18 +299,54 @@ static void add_site(void *self, const struct touch_site *s)
     vec_push(&t->sites, to);
 }
 
+static enum observe_access access_of_threads(uint32_t how)
+{
+    return (how & JIT_ACCESS_STRONG) != 0  ? OBSERVE_ATOMIC
+           : (how & JIT_ACCESS_WRITE) != 0 ? OBSERVE_WRITE
+                                           : OBSERVE_READ;
+}
+
+static void add_warps(void *self, const struct hazard_warps *w)
+{
+    struct touched *t = self;
+    const struct grid_kernel *kernel = w->grid->kernel;
+    struct observe_warps to = {.kernel = kernel,
+                               .name = kernel->name,
+                               .pc = w->pc,
+                               .how = access_of_threads(w->how),
+                               .low = w->low,
+                               .high = w->high,
+                               .origin = w->origin,
+                               .shift = w->shift,
+                               .lane = w->lane,
+                               .mask = w->mask,
+                               .number = w->number,
+                               .number_step = w->number_step,
+                               .count = w->count,
+                               .step = w->step};
+    memcpy(to.grid, w->grid->grid, sizeof to.grid);
+    memcpy(to.block, w->grid->block, sizeof to.block);
+    vec_push(&t->warps, to);
+}
+
 static void tell_touched(const struct observe_id *id, const struct command *c)
 {
     struct grid_run *run = (struct grid_run *)&c->run;
     struct touched t = {0};
-    if (atomic_load_explicit(&run->touched, memory_order_acquire) == NULL)
+    enum { WARPS_MOST = 1 << 12 };
+    grid_threads_accesses(run, WARPS_MOST, add_warps, &t);
+    if (atomic_load_explicit(&run->touched, memory_order_acquire) != NULL)
+        grid_touched(run, add_range, add_site, &t);
+    if (t.warps.count == 0 && t.ranges.count == 0)
         return;
-    grid_touched(run, add_range, add_site, &t);
     observe_accessed(&(struct observe_accesses){.id = *id,
                                                 .ranges = t.ranges.items,
                                                 .range_count = (uint32_t)t.ranges.count,
                                                 .sites = t.sites.items,
-                                                .site_count = (uint32_t)t.sites.count});
+                                                .site_count = (uint32_t)t.sites.count,
+                                                .warps = t.warps.items,
+                                                .warp_count = (uint32_t)t.warps.count});
+    free(t.warps.items);
     free(t.ranges.items);
     free(t.sites.items);
 }
@@ -328,9 +369,7 @@ static struct observe_race_side race_side(const struct hazard_side *s)
                                    .launcher = launcher,
                                    .launched_at = l->pc,
                                    .pc = s->pc,
-                                   .how = (s->how & JIT_ACCESS_STRONG) != 0  ? OBSERVE_ATOMIC
-                                          : (s->how & JIT_ACCESS_WRITE) != 0 ? OBSERVE_WRITE
-                                                                             : OBSERVE_READ,
+                                   .how = access_of_threads(s->how),
                                    .copies = (s->how & JIT_ACCESS_ASYNC) != 0};
     set_index(to.block, s->block, l->grid);
     set_index(to.thread, (uint64_t)s->warp * JIT_WARP + s->lane, l->block);

@@ -385,6 +385,14 @@ struct hazard_order *grid_threads_ended(const struct grid_run *run)
     return g != NULL ? hazard_grid_ended(g) : NULL;
 }
 
+void grid_threads_accesses(const struct grid_run *run, uint64_t most,
+                           void (*each)(void *self, const struct hazard_warps *w), void *self)
+{
+    const struct hazard_grid *g = atomic_load_explicit(&run->hazards, memory_order_acquire);
+    if (g != NULL && run->origin == NULL)
+        hazard_grid_accesses(g, most, each, self);
+}
+
 struct hazard_order *grid_threads_told(struct grid_run *run,
                                        void (*found)(void *self, const struct hazard_found *found),
                                        void *self)

@@ -58,6 +58,10 @@ void threads_waited(struct grid_block *b);
 
 /* The run's blocks and all that it has launched until now and that is over. NULL: nothing. */
 struct hazard_order *grid_threads_ended(const struct grid_run *run);
+/* What is kept of a complete run's accesses (hazard_grid_accesses), unless a kernel has launched
+ * it. */
+void grid_threads_accesses(const struct grid_run *run, uint64_t most,
+                           void (*each)(void *self, const struct hazard_warps *w), void *self);
 /* What of a complete run, and of all that it has launched, nothing orders: calls found(self, ...)
  * for each pair of instructions, and forgets it. Of runs that kernels have launched, returns what
  * comes before what follows them; the others tell. */

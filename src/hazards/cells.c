@@ -152,3 +152,42 @@ uint32_t cells_access(struct cells *c, const struct looking *l, const struct pat
     }
     return quiet;
 }
+
+static bool same_access(const struct stamp *a, const struct stamp *b)
+{
+    return a->site == b->site && a->block == b->block && a->warp == b->warp && a->lane == b->lane &&
+           a->how == b->how;
+}
+
+/* The stamp of number n of a cell: the write, reads, strong writes. */
+static const struct stamp *stamp_at(const struct cell *cell, int n)
+{
+    return n == 0 ? &cell->write : n <= KEPT ? &cell->reads[n - 1] : &cell->strong[n - 1 - KEPT];
+}
+
+void cells_each(const struct cells *c, uint64_t line,
+                void (*each)(void *self, uint64_t line, const struct pattern *p), void *self)
+{
+    for (int n = 0; n < 1 + 2 * KEPT; n++) {
+        struct pattern p = {.shift = SHIFT_ONE};
+        for (uint32_t i = 0; i < (uint32_t)LINE >> c->shift; i++) {
+            const struct stamp *s = stamp_at(&c->items[i], n);
+            uint32_t low = i << c->shift, high = low + (1u << c->shift);
+            if (p.high == low && p.high > 0 && same_access(&p.s, s)) {
+                p.high = (uint8_t)high;
+                continue;
+            }
+            if (p.high > 0)
+                each(self, line, &p);
+            p.high = 0;
+            if ((s->how & STAMP_USED) != 0)
+                p = (struct pattern){.s = *s,
+                                     .mask = (uint32_t)1 << s->lane % JIT_WARP,
+                                     .low = (uint8_t)low,
+                                     .high = (uint8_t)high,
+                                     .shift = SHIFT_ONE};
+        }
+        if (p.high > 0)
+            each(self, line, &p);
+    }
+}

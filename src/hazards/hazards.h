@@ -82,6 +82,25 @@ struct hazard_grid *hazard_grid_begin(struct hazard_grid *parent,
                                       const struct hazard_order *stream);
 /* It, and all that it has launched until now and that is over, as an order. */
 struct hazard_order *hazard_grid_ended(const struct hazard_grid *g);
+/* Warps that have accessed bytes of global memory by one instruction, `count` of them: the first
+ * accessed [low, high), each next one what is `step` bytes after that. */
+struct hazard_warps {
+    const struct hazard_launch *grid;
+    const void *pc;
+    uint32_t how; /* as in struct hazard_side */
+    uint64_t low, high;
+    /* The lane that accesses a byte: its distance from the origin, shifted; or `lane`, where that
+     * is more than there are lanes. */
+    uint64_t origin;
+    uint32_t shift, lane, mask;
+    uint64_t number, number_step; /* the warp, counted through all blocks of its grid */
+    uint64_t count, step;
+};
+/* The host's grid, and all that it has launched, is over: calls each(self, ...) for what is kept of
+ * their accesses, at most so often. */
+void hazard_grid_accesses(const struct hazard_grid *g, uint64_t most,
+                          void (*each)(void *self, const struct hazard_warps *w), void *self);
+
 /* It and all that it has launched is over; g is gone. Of the host's, calls found(self, ...) once
  * for each pair of instructions, and forgets all of it. Of others, returns what comes before what
  * follows. */

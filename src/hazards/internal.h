@@ -302,6 +302,11 @@ void cells_forget(struct cells *c, uint32_t low, uint32_t high);
 /* Gives the words of which enough reads are known now. */
 uint32_t cells_access(struct cells *c, const struct looking *l, const struct pattern *p, bool look);
 
+/* Calls each(self, line, pattern) for each access that is kept, of neighbouring granules at once.
+ */
+void cells_each(const struct cells *c, uint64_t line,
+                void (*each)(void *self, uint64_t line, const struct pattern *p), void *self);
+
 /* More words of the line are quiet; fewer are. */
 static inline void quiet_add(struct line *line, const struct looking *l, uint32_t words)
 {
@@ -347,7 +352,10 @@ struct pages {
     struct pages *next;  /* of those that no run has */
     struct page **items; /* by hash */
     uint32_t count, capacity;
-    uint32_t used; /* by this run */
+    struct {
+        struct page **items;
+        size_t count, cap;
+    } used; /* by this run */
 };
 
 enum { PAGE_SHIFT = 12, PAGE_LINES = (1 << PAGE_SHIFT) / LINE };
@@ -436,5 +444,8 @@ struct hazard_run {
     } grids;         /* in the order of their numbers */
     uint64_t blocks; /* of all of them */
 };
+
+/* What a stamp is to others. */
+struct hazard_side run_side(const struct hazard_run *run, const struct stamp *s, uint32_t lane);
 
 #endif

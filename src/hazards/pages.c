@@ -78,7 +78,7 @@ struct page *page_search(struct hazard_block *b, uint64_t number)
     }
     if (p->generation != (uint32_t)run->serial) {
         p->generation = (uint32_t)run->serial;
-        t->used++;
+        vec_push(&t->used, p);
     }
     pthread_mutex_unlock(&run->lock);
     b->recent[recent_of(number)] = p;
@@ -97,7 +97,7 @@ struct pages *pages_take(void)
     pthread_mutex_unlock(&idle_lock);
     if (t == NULL)
         t = xcalloc(1, sizeof *t);
-    t->used = 0;
+    t->used.count = 0;
     return t;
 }
 
@@ -105,7 +105,7 @@ struct pages *pages_take(void)
 void pages_give_back(struct pages *t, uint32_t generation)
 {
     enum { SPARE = 1024 };
-    if (t->count > 2 * t->used + SPARE)
+    if (t->count > 2 * t->used.count + SPARE)
         pages_resize(t, t->capacity, generation);
     pthread_mutex_lock(&idle_lock);
     t->next = idle;

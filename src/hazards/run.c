@@ -144,8 +144,7 @@ static const struct grid_record *record_of(const struct hazard_run *run, uint32_
     return &run->grids.items[low];
 }
 
-static struct hazard_side side_of(const struct hazard_run *run, const struct stamp *s,
-                                  uint32_t lane)
+struct hazard_side run_side(const struct hazard_run *run, const struct stamp *s, uint32_t lane)
 {
     const struct grid_record *grid = record_of(run, s->block);
     return (struct hazard_side){.grid = &grid->launch,
@@ -175,8 +174,8 @@ static enum hazard_advice advice_between(const struct hazard_run *run, const str
 static void tell(const struct hazard_run *run, const struct pair_found *p,
                  void (*found)(void *self, const struct hazard_found *found), void *self)
 {
-    struct hazard_found f = {.first = side_of(run, &p->sides[0], p->lanes[0]),
-                             .second = side_of(run, &p->sides[1], p->lanes[1]),
+    struct hazard_found f = {.first = run_side(run, &p->sides[0], p->lanes[0]),
+                             .second = run_side(run, &p->sides[1], p->lanes[1]),
                              .low = p->low,
                              .high = p->high,
                              .shared = p->shared,

@@ -163,6 +163,23 @@ struct observe_accesses {
         uint32_t block[3], warp;
     } *sites;
     uint32_t site_count;
+    /* `count` warps of a grid, one after the other: the first has touched [low, high), each next
+     * one what is `step` bytes after. */
+    const struct observe_warps {
+        const struct grid_kernel *kernel;
+        const char *name;
+        const void *pc;
+        enum observe_access how;
+        uint64_t low, high;
+        /* A byte's lane is its distance from the origin of the warp, shifted; at shift 31, `lane`.
+         */
+        uint64_t origin;
+        uint32_t shift, lane, mask;
+        uint64_t number, number_step; /* of warps, through all blocks */
+        uint64_t count, step;
+        uint32_t grid[3], block[3]; /* the grid's shape */
+    } *warps;
+    uint32_t warp_count;
 };
 
 /* Two accesses by threads of one grid, or of it and grids that its kernels launch, that nothing

@@ -42,6 +42,12 @@ struct moment_sites {
     struct observe_access_site items[];
 };
 
+/* Its warps, likewise. */
+struct moment_warps {
+    uint32_t count;
+    struct observe_warps items[];
+};
+
 /* Something that accesses memory, and what it comes after. */
 struct moment {
     uint32_t refs;
@@ -57,6 +63,7 @@ struct moment {
     const void *pc;           /* MOMENT_HOST: of the instruction */
     struct finding_site site; /* that enqueued it */
     struct moment_sites *sites;
+    struct moment_warps *warps;
     struct { /* stream memory operations */
         const void *address;
         uint64_t value;
@@ -64,6 +71,8 @@ struct moment {
     } value;
 };
 
+/* Whether so many warps more may be kept, and counts them: until their moment ends. */
+bool moment_warps_fit(uint32_t count);
 struct moment *moment_ref(struct moment *m);
 void moment_unref(struct moment *m);
 /* Whether `a` is over before `b` begins, by order that the program made. */

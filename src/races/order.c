@@ -245,6 +245,16 @@ static void launch_add(struct launch *l, struct node_event e)
 
 /* ---- moments ---- */
 
+static uint32_t warps_kept; /* of all moments */
+
+bool moment_warps_fit(uint32_t count)
+{
+    enum { MOST = 1 << 18 };
+    bool fits = warps_kept + count <= MOST;
+    warps_kept += fits ? count : 0;
+    return fits;
+}
+
 struct moment *moment_ref(struct moment *m)
 {
     m->refs++;
@@ -258,6 +268,8 @@ void moment_unref(struct moment *m)
     vclock_unref(m->after);
     launch_unref(m->launch);
     free(m->sites);
+    warps_kept -= m->warps != NULL ? m->warps->count : 0;
+    free(m->warps);
     free(m);
 }
 

@@ -165,12 +165,25 @@ static void keep_sites(struct moment *m, const struct observe_accesses *a)
     m->sites->count = had + a->site_count;
 }
 
+static void keep_warps(struct moment *m, const struct observe_accesses *a)
+{
+    uint32_t had = m->warps != NULL ? m->warps->count : 0;
+    if (a->warp_count == 0 || !moment_warps_fit(a->warp_count))
+        return;
+    m->warps =
+        xrealloc(m->warps, sizeof *m->warps + (had + a->warp_count) * sizeof *m->warps->items);
+    memcpy(m->warps->items + had, a->warps, a->warp_count * sizeof *a->warps);
+    m->warps->count = had + a->warp_count;
+}
+
 static void on_accessed(const struct observe_accesses *a)
 {
     pthread_mutex_lock(&races_lock);
     struct moment *m = order_find(&a->id);
-    if (m != NULL)
+    if (m != NULL) {
         keep_sites(m, a);
+        keep_warps(m, a);
+    }
     for (uint32_t i = 0; m != NULL && i < a->range_count; i++)
         accessed(m, access_of(a->ranges[i].how), a->ranges[i].low, a->ranges[i].high);
     moment_unref(m);

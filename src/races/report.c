@@ -14,8 +14,9 @@ struct side {
     struct finding_place source; /* of a kernel's instruction */
     const void *pc;              /* of the host's */
     struct finding_site site;
-    bool block_known;
-    uint32_t block[3];
+    struct moment *moment; /* until it is written; NULL: no kernel's */
+    bool thread_known;
+    uint32_t block[3], thread[3];
     /* Filled in when it is written. */
     struct finding_place call;
     const char *call_name;
@@ -118,12 +119,58 @@ static const struct observe_access_site *instruction_of(const struct moment *m, 
     return best;
 }
 
+/* The warps that touched the byte; *which: the one of them. NULL: not known. */
+static const struct observe_warps *warps_of(const struct moment *m, enum access how, uint64_t at,
+                                            uint64_t *which)
+{
+    for (uint32_t i = 0; m->warps != NULL && i < m->warps->count; i++) {
+        const struct observe_warps *w = &m->warps->items[i];
+        uint64_t n = at >= w->low && w->count > 1 ? (at - w->low) / w->step : 0;
+        n = n < w->count ? n : w->count - 1;
+        if (w->how == told_as(how) && at >= w->low + n * w->step && at < w->high + n * w->step) {
+            *which = n;
+            return w;
+        }
+    }
+    return NULL;
+}
+
+static void set_index(uint32_t out[3], uint64_t number, const uint32_t shape[3])
+{
+    out[0] = (uint32_t)(number % shape[0]);
+    out[1] = (uint32_t)(number / shape[0] % shape[1]);
+    out[2] = (uint32_t)(number / shape[0] / shape[1]);
+}
+
+/* Names the thread, and its instruction. What a kernel and those that it has launched did last is
+ * told when all of them have ended, so this is when the side is written. */
+static void find_thread(struct side *s, uint64_t at)
+{
+    enum { WARP = 32, ONE_LANE = 31 };
+    uint64_t which;
+    const struct observe_warps *w = warps_of(s->moment, s->how, at, &which);
+    if (w == NULL)
+        return;
+    uint64_t lane = w->shift == ONE_LANE ? w->lane : (at - w->origin - which * w->step) >> w->shift;
+    uint32_t threads = w->block[0] * w->block[1] * w->block[2], warps = (threads + WARP - 1) / WARP;
+    uint64_t number = w->number + which * w->number_step;
+    uint64_t thread = number % warps * WARP + lane;
+    if (lane >= WARP || (w->mask >> lane & 1) == 0 || thread >= threads)
+        return;
+    set_index(s->block, number / warps, w->grid);
+    set_index(s->thread, thread, w->block);
+    s->name = races_names.demangle(w->name);
+    races_names.kernel(w->kernel, w->pc, &s->source);
+    s->thread_known = true;
+}
+
 static struct side side_of(const struct moment *m, enum access how, uint64_t at)
 {
     struct side s = {
         .how = how, .kind = m->kind, .work = m->work, .id = m->id, .pc = m->pc, .site = m->site};
     if (m->kind != MOMENT_WORK || m->work != OBSERVE_KERNEL)
         return s;
+    s.moment = moment_ref((struct moment *)m);
     s.name = races_names.demangle(m->name);
     const struct observe_access_site *i = instruction_of(m, how, at);
     if (i != NULL && m->kernel != NULL) {
@@ -172,6 +219,14 @@ static bool same_pair(const struct finding *f)
     return true;
 }
 
+static void forget_moments(struct finding *f)
+{
+    for (int i = 0; i < 2; i++) {
+        moment_unref(f->sides[i].moment);
+        f->sides[i].moment = NULL;
+    }
+}
+
 void report_race(struct moment *earlier, enum access how, struct moment *later,
                  enum access later_how, uint64_t low, uint64_t high)
 {
@@ -184,8 +239,10 @@ void report_race(struct moment *earlier, enum access how, struct moment *later,
         return;
     f.sides[0] = side_of(earlier, how, low);
     f.sides[1] = side_of(later, later_how, low);
-    if (!is_new(&f))
+    if (!is_new(&f)) {
+        forget_moments(&f);
         return;
+    }
     const struct allocation *a = allocation_of(low);
     f.has_memory = a != NULL;
     if (a != NULL)
@@ -251,6 +308,9 @@ static void append_side(struct strbuf *sb, const struct side *s)
                       s->work == OBSERVE_SET    ? "set"
                       : s->work == OBSERVE_COPY ? "copy"
                                                 : "write of a value");
+        if (s->thread_known)
+            sb_printf(sb, ", block (%u,%u,%u), thread (%u,%u,%u)", s->block[0], s->block[1],
+                      s->block[2], s->thread[0], s->thread[1], s->thread[2]);
         if (s->source.file != NULL) {
             sb_printf(sb, " at ");
             finding_put_place(sb, &s->source);
@@ -366,6 +426,9 @@ static void append_json_side(struct strbuf *sb, const struct side *s)
         sb_printf(sb, ", \"kernel\": ");
         finding_put_string(sb, s->name);
     }
+    if (s->thread_known)
+        sb_printf(sb, ", \"block\": [%u, %u, %u], \"thread\": [%u, %u, %u]", s->block[0],
+                  s->block[1], s->block[2], s->thread[0], s->thread[1], s->thread[2]);
     finding_put_json_place(sb, "source", &s->source);
     finding_put_json_place(sb, "enqueued", &s->call);
     finding_put_json_call(sb, s->call_name);
@@ -410,8 +473,13 @@ static bool next_finding(struct finding *f)
 {
     pthread_mutex_lock(&races_lock);
     bool more = written < found.count;
-    if (more)
+    if (more) {
         *f = found.items[written++];
+        for (int i = 0; i < 2; i++)
+            if (f->sides[i].moment != NULL)
+                find_thread(&f->sides[i], f->low);
+        forget_moments(f);
+    }
     pthread_mutex_unlock(&races_lock);
     return more;
 }

@@ -26,6 +26,7 @@ KINDS = {
     "words": "stream memory operations", "cdp": "launches by kernels, against others",
     "cdp_order": "launches by kernels, among each other",
     "cdp_wait": "kernels that wait for what they launch",
+    "threads": "threads of kernels, against other streams",
     "shared": "shared memory of a block", "blocks": "global memory of threads and blocks",
     "heap": "memory that kernels allocate", "cooperative": "grids, clusters, barrier objects, copies",
 }
