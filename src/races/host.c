@@ -7,10 +7,12 @@
  * and memory that nothing is under way for costs nothing.
  *
  * While a host function runs, all memory shared with devices is closed: what the function touches
- * is what its command accesses. */
+ * is what its command accesses. So it takes turns with device work, which may run beside it: each
+ * waits for the other, a moment only, since the other may wait for it. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -22,6 +24,9 @@
 /* Accesses that are looked at before pages are opened until the next work: a loop over memory that
  * is only near what is under way must come to its end. */
 enum { STEPS_MAX = 1 << 14, OPEN_MAX = 4 };
+
+/* How long a host function and device work wait for each other at most. */
+enum { TURN_NS = 150000000 };
 
 struct span {
     uint64_t low, high;
@@ -61,6 +66,9 @@ static uint32_t running;        /* works on devices */
 static uint32_t steps;          /* since pages were closed */
 static struct moment *function; /* that runs now */
 static pthread_t function_thread;
+static bool function_turn;             /* it runs, or waits for device work to end */
+static struct timespec function_until; /* device work waits for it until then */
+static pthread_cond_t turn;            /* function_turn is over; no device work runs */
 
 /* Pages that this thread has opened for one instruction. */
 static WEIR_THREAD_FAST uint64_t opened[OPEN_MAX];
@@ -194,23 +202,64 @@ void races_host_saw(void)
         close_what_must();
 }
 
+/* ---- turns ---- */
+
+static struct timespec turn_ends(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_nsec += TURN_NS;
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    return t;
+}
+
+/* The lock of all is given up meanwhile. */
+static bool turn_wait(const struct timespec *until)
+{
+    return pthread_cond_timedwait(&turn, &races_lock, until) == 0;
+}
+
+static void await_function(void)
+{
+    while (function_turn && !pthread_equal(function_thread, pthread_self()) &&
+           turn_wait(&function_until))
+        ;
+}
+
+static void await_work(void)
+{
+    struct timespec until = turn_ends();
+    while (running > 0 && turn_wait(&until))
+        ;
+}
+
 void races_host_work_begins(void)
 {
+    await_function();
     if (running++ == 0)
         open_all();
 }
 
 void races_host_work_ended(void)
 {
-    if (running > 0 && --running == 0 && (under_way.count > 0 || function != NULL))
+    if (running == 0 || --running > 0)
+        return;
+    pthread_cond_broadcast(&turn);
+    if (under_way.count > 0 || function != NULL)
         close_what_must();
 }
 
 void races_host_function_begins(struct moment *m)
 {
     moment_unref(function);
-    function = m;
+    function = NULL;
     function_thread = pthread_self();
+    function_turn = true;
+    function_until = turn_ends();
+    await_work();
+    function_until = turn_ends();
+    function = m;
     if (m != NULL)
         born_function_begins(m);
     close_what_must();
@@ -218,7 +267,11 @@ void races_host_function_begins(struct moment *m)
 
 void races_host_function_ends(void)
 {
-    if (function == NULL || !pthread_equal(function_thread, pthread_self()))
+    if (!function_turn || !pthread_equal(function_thread, pthread_self()))
+        return;
+    function_turn = false;
+    pthread_cond_broadcast(&turn);
+    if (function == NULL)
         return;
     moment_unref(function);
     function = NULL;
@@ -351,6 +404,11 @@ static void on_trap(int signal, siginfo_t *info, void *context)
 bool races_host_open(void)
 {
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&turn, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     action.sa_sigaction = on_trap;
     can_close = STEPS == 1 && sysconf(_SC_PAGESIZE) == (long)PAGE;
     return sigaction(SIGTRAP, &action, &trap_before) == 0;

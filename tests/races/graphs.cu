@@ -1,6 +1,8 @@
 /* Graphs: edges that are missing, launches that nothing orders, captured streams. */
 #include "races.h"
 
+#include <unistd.h>
+
 static cudaGraph_t graph;
 static cudaGraphExec_t executable;
 
@@ -96,6 +98,33 @@ CASE(host_node_without_an_edge)
     DO(cudaGraphCreate(&graph, 0));
     DO(cudaGraphAddHostNode(&first, graph, nullptr, 0, &p));
     add_sum(&then, m, repaired ? &first : nullptr);
+    instantiate();
+    DO(cudaGraphLaunch(executable, a)); // @1 function write // @2 kernel read
+}
+
+/* The two run at the same time where that can be: each for a while. */
+static void CUDART_CB node_writes_later(void *p)
+{
+    usleep(10000);
+    *(int *)p = 1;
+}
+__global__ void sum_for_long(const int *p, int n, int *result)
+{
+    long long begun = clock64();
+    while (clock64() - begun < 50000000)
+        ;
+    atomicAdd(result, p[threadIdx.x % n]);
+}
+
+CASE(host_node_beside_a_long_kernel)
+{
+    cudaGraphNode_t first, then;
+    int n = N;
+    void *args[] = {&m, &n, &out};
+    cudaHostNodeParams p = {node_writes_later, m};
+    DO(cudaGraphCreate(&graph, 0));
+    DO(cudaGraphAddHostNode(&first, graph, nullptr, 0, &p));
+    add_kernel(&then, (void *)sum_for_long, args, repaired ? &first : nullptr);
     instantiate();
     DO(cudaGraphLaunch(executable, a)); // @1 function write // @2 kernel read
 }
