@@ -13,6 +13,7 @@
 #   make model                      the allocator against a reference, 10 million operations
 #   make kill                       processes that share memory, each killed 200 times at any point
 #   make fuzz-kernels SECONDS=600   kernels at random against an interpreter of PTX
+#   make fuzz-containers SECONDS=600  damaged fat binaries, objects and archives at random
 #   make fuzz-programs SECONDS=600  CUDA programs at random against the same programs run on the host
 #   make fuzz-api SECONDS=600       API calls at random against a model of their meaning
 #   make load MINUTES=30            a day's load in short: processes that work in little memory and are killed
@@ -27,7 +28,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-long check-checks corpus check-python check-asan check-tsan check-gpu check-gpu-pack check-nvcc model kill fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-gpu bench-checks bench-counts bench-scaling bench-pools bench-nested bench-deps cccl install wheel clean
+.PHONY: all deps configure check check-long check-checks corpus check-python check-asan check-tsan check-gpu check-gpu-pack check-nvcc model kill fuzz-containers fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-gpu bench-checks bench-counts bench-scaling bench-pools bench-nested bench-deps cccl install wheel clean
 all: configure
 	@cmake --build $(BUILD)
 	@sh cmake/cccl.sh $(BUILD) once
@@ -100,6 +101,12 @@ SECONDS ?= 600
 fuzz-kernels: configure
 	@cmake --build $(BUILD) --target fuzz_kernels weir-jit
 	@sh tests/fuzz/long.sh $(BUILD) $(SECONDS)
+
+# Damaged fat binaries, objects, archives and the rest, by the readers alone and by the driver's calls.
+fuzz-containers: configure
+	@cmake --build $(BUILD) --target container_fuzz driver_load_fuzz
+	@$(BUILD)/bin/container_fuzz $(SECONDS) $$(date +%s)
+	@$(BUILD)/tests/driver/driver_load_fuzz $(SECONDS) $$(date +%s)
 
 # What differs stays in BUILD/fuzz-programs.
 fuzz-programs: configure

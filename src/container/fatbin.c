@@ -158,8 +158,12 @@ enum fatbin_status fatbin_find_ptx(const void *data, size_t limit, unsigned sm,
                                    struct fatbin_ptx *out, struct diag *d)
 {
     const uint8_t *p = data;
-    if (limit < HEADER_BYTES || !fatbin_is_header(p))
+    if (limit < sizeof(uint32_t) || !fatbin_is_header(p))
         return FATBIN_NOT_ONE;
+    if (limit < HEADER_BYTES) {
+        diag_set(d, 0, 0, "fat binary: its header is cut off");
+        return FATBIN_BROKEN;
+    }
     uint64_t header = fatbin_get(p + 6, 2), body = fatbin_get(p + 8, 8);
     if (fatbin_get(p + 4, 2) != 1 || header < HEADER_BYTES || header > limit ||
         body > limit - header || body > (uint64_t)1 << 40) {

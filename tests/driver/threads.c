@@ -1,8 +1,10 @@
 /* S7.3: many host threads at once: loading and unloading modules, compiling the same kernel, making
- * contexts, streams and memory; each with its own current context and last message. */
+ * contexts, streams and memory, adding to one link; each with its own current context and last
+ * message. */
 #include "common.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { THREADS = 8, ROUNDS = 20 };
 
@@ -96,6 +98,29 @@ static void run(void *(*body)(void *))
         pthread_join(t[n], NULL);
 }
 
+/* One link, which some add to and one ends. */
+static _Atomic(CUlinkState) shared_link;
+
+static void *links(void *arg)
+{
+    static const char text[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                               ".visible .func f() { ret; }\n";
+    NEED(cuCtxSetCurrent(primary));
+    for (int n = 0; n < 10 * ROUNDS; n++) {
+        CUlinkState s = shared_link, own;
+        if (arg == NULL && n % 4 == 0) {
+            NEED(cuLinkCreate(0, NULL, NULL, &own));
+            s = atomic_exchange(&shared_link, own);
+            OK(s == NULL ? CUDA_SUCCESS : cuLinkDestroy(s));
+            continue;
+        }
+        CUresult r =
+            cuLinkAddData(s, CU_JIT_INPUT_PTX, (void *)text, sizeof text, NULL, 0, NULL, NULL);
+        CHECK(r == CUDA_SUCCESS || r == CUDA_ERROR_INVALID_HANDLE);
+    }
+    return arg;
+}
+
 /* Several at once, of each kind. */
 static void *mixed(void *arg)
 {
@@ -112,6 +137,8 @@ int main(void)
     run(contexts);
     run(messages);
     run(mixed);
+    run(links);
+    OK(cuLinkDestroy(shared_link));
     OK(cuModuleUnload(module));
     OK(cuDevicePrimaryCtxRelease(0));
     return check_done();

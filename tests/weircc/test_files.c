@@ -1,6 +1,8 @@
 /* C2, module weircc: the files that weircc writes and reads itself: fat binaries, rules for make,
  * object files; and what it makes of clang's messages. */
+#include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -392,8 +394,31 @@ static void test_mend(void)
     check_fix("", "");
 }
 
+/* Files are written into a directory of the test's own, wherever it is started. */
+static void enter_directory(char *directory)
+{
+    const char *parent = getenv("TMPDIR");
+    snprintf(directory, PATH_MAX, "%s/weircc-files-XXXXXX", parent != NULL ? parent : "/tmp");
+    if (mkdtemp(directory) == NULL || chdir(directory) != 0) {
+        perror(directory);
+        exit(2);
+    }
+}
+
+static void leave_directory(const char *directory)
+{
+    DIR *d = opendir(".");
+    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;)
+        if (e->d_name[0] != '.')
+            CHECK_EQ_INT(unlink(e->d_name), 0);
+    closedir(d);
+    CHECK(chdir("/") == 0 && rmdir(directory) == 0);
+}
+
 int main(void)
 {
+    char directory[PATH_MAX];
+    enter_directory(directory);
     test_mend();
     test_mend_launches();
     test_mend_shared();
@@ -409,5 +434,6 @@ int main(void)
     test_sections();
     test_messages();
     test_reworded_message();
+    leave_directory(directory);
     return check_done();
 }

@@ -12,6 +12,7 @@
 enum { TAG_LINK = 0x574c4e4b };
 struct CUlinkState_st {
     uint32_t tag;
+    pthread_mutex_t lock; /* of all below: threads may add to one link at once */
     struct container_units units;
     struct strbuf image; /* what came out */
     /* the options are the caller's until the state is destroyed: logs are written at the end */
@@ -28,6 +29,25 @@ static CUresult link_check(CUlinkState s)
     return handle_live(s, TAG_LINK) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
+static void link_unlock(CUlinkState *locked)
+{
+    if (*locked != NULL)
+        pthread_mutex_unlock(&(*locked)->lock);
+    *locked = NULL;
+}
+
+/* Until the function returns, no other thread is at the link. */
+#define LINK_LOCK(s)                                                                               \
+    CUlinkState link_locked __attribute__((cleanup(link_unlock))) = NULL;                          \
+    CU_TRY(link_lock(s, &link_locked))
+static CUresult link_lock(CUlinkState s, CUlinkState *locked)
+{
+    CU_TRY(link_check(s));
+    pthread_mutex_lock(&s->lock);
+    *locked = s;
+    return handle_live(s, TAG_LINK) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
 WEIR_API CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **values,
                                   CUlinkState *out)
 {
@@ -38,13 +58,15 @@ WEIR_API CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, voi
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     CU_TRY(jit_request_read(&q, count, options, values));
-    CUlinkState s = handle_new(TAG_LINK, sizeof *s);
-    if (observed())
-        observe_object_made(OBSERVE_LINK, s);
+    CUlinkState s = handle_begin(TAG_LINK, sizeof *s);
+    pthread_mutex_init(&s->lock, NULL);
     s->request = q;
     s->count = count;
     s->options = options;
     s->values = values;
+    handle_publish(s, TAG_LINK);
+    if (observed())
+        observe_object_made(OBSERVE_LINK, s);
     *out = s;
     return CUDA_SUCCESS;
 }
@@ -64,9 +86,8 @@ WEIR_API CUresult cuLinkAddData_v2(CUlinkState s, CUjitInputType type, void *dat
 {
     HOLD;
     struct diag d = {0};
-    CUresult r = link_check(s);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CUresult r;
+    LINK_LOCK(s);
     if (data == NULL || size == 0 || (unsigned)type >= CU_JIT_NUM_INPUT_TYPES ||
         (count > 0 && (options == NULL || values == NULL)))
         return CUDA_ERROR_INVALID_VALUE;
@@ -123,7 +144,7 @@ WEIR_API CUresult cuLinkComplete(CUlinkState s, void **image, size_t *size)
 {
     HOLD;
     struct diag d = {0};
-    CU_TRY(link_check(s));
+    LINK_LOCK(s);
     if (s->image.items == NULL) {
         if (s->units.count == 0)
             return driver_error(CUDA_ERROR_INVALID_VALUE, "cuLinkComplete: nothing was added");
@@ -150,10 +171,11 @@ WEIR_API CUresult cuLinkDestroy(CUlinkState s)
 {
     HOLD;
     CU_TRY(driver_initialized());
-    if (!handle_live(s, TAG_LINK))
+    if (!handle_live(s, TAG_LINK) || !handle_wipe(s))
         return CUDA_ERROR_INVALID_HANDLE;
+    hold_drain(); /* calls of other threads may have it */
     container_free(&s->units);
     sb_free(&s->image);
-    handle_free(s);
+    handle_recycle(s);
     return CUDA_SUCCESS;
 }
