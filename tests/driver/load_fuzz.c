@@ -10,7 +10,7 @@
 enum { REGION = 1 << 20 };
 
 static char region[REGION]
-    __attribute__((aligned(16))); /* what is behind an image in memory: zeros */
+    __attribute__((aligned(16))); /* an image in memory, and zeros after it */
 static char path[64];
 static unsigned long accepted;
 
