@@ -96,9 +96,10 @@ uint64_t reserve_excess(struct pool *p, uint64_t granules)
 bool reserve_grow(struct pool *p, uint64_t granules)
 {
     uint64_t bytes = granules << GRANULE_SHIFT, most = bound(p, bytes);
-    uint64_t excess = reserve_excess(p, granules);
-    if (excess > 0)
-        reserve_release(p, (excess + MEM_CHUNK - 1) / MEM_CHUNK, false);
+    /* What is given back may be what the new chunks were to prolong: then there is more to give. */
+    for (uint64_t excess; (excess = reserve_excess(p, granules)) > 0;)
+        if (reserve_release(p, (excess + MEM_CHUNK - 1) / MEM_CHUNK, false) == 0)
+            break;
     uint64_t step = whole_chunks(p->reserved / 16 < STEP_MAX ? p->reserved / 16 : STEP_MAX);
     bool step_fits = p->reserved + step <= most;
     uint64_t joins = tail(p), need = whole_chunks(bytes - (joins < bytes ? joins : 0));

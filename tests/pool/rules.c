@@ -237,6 +237,29 @@ static void too_much(void)
     dispose(p);
 }
 
+/* Holes do not make a pool grow, also where what it gives back for new memory is what that was to
+ * prolong. */
+static void holes(void)
+{
+    static const uint64_t sizes[] = {100 * MIB, 90 * MIB, 100 * MIB, 120 * MIB};
+    struct pool *p = world_pool(0);
+    struct stream *a = &world[15];
+    struct pool_statistics f;
+    void *x[4];
+    pool_set_threshold(p, UINT64_MAX);
+    for (int i = 0; i < 4; i++)
+        x[i] = alloc(p, a, sizes[i]);
+    CHECK(world_free(x[1], a) == POOL_OK);
+    CHECK(world_free(x[3], a) == POOL_OK);
+    world_sync(a);
+    CHECK(alloc(p, a, 250 * MIB) != NULL);
+    pool_get_statistics(p, &f);
+    CHECK_EQ_INT(f.used, 450 * MIB);
+    CHECK(f.reserved <= 450 / 8 * 9 * MIB + 16 * MIB);
+    CHECK(f.reserved_high <= 450 / 8 * 9 * MIB + 16 * MIB);
+    dispose(p);
+}
+
 /* ---- what is told ---- */
 
 static struct pool_event told[32];
@@ -322,6 +345,7 @@ int main(void)
     ended_streams();
     many_streams();
     too_much();
+    holes();
     events();
     return check_done();
 }
