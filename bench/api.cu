@@ -115,9 +115,6 @@ static void calls()
             },
             nothing),
         "µs");
-    cudaFuncAttributes attributes;
-    row("cudaFuncGetAttributes",
-        best(20, 500, [&] { MUST(cudaFuncGetAttributes(&attributes, empty)); }, nothing), "µs");
     row("cudaStreamQuery", best(20, 1000, [&] { MUST(cudaStreamQuery(stream)); }, nothing), "µs");
     void *p; // from now on the stream's order is looked at by the allocator
     MUST(cudaMallocAsync(&p, 1 << 20, stream));

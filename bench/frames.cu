@@ -4,7 +4,8 @@
 //   frames [RUNTIME'S NAME] [THREADS...]
 //
 // `calls` has allocations, frees and the order between streams alone; `work` has a kernel on the
-// first bytes of each block, too, so that the device works later than the host asks, as it does in programs.
+// first bytes of each block, too, so that the device works later than the host asks, as it does in
+// programs.
 #include <cuda_runtime.h>
 
 #include "frames.h"
@@ -17,7 +18,7 @@
 #include <time.h>
 
 static const size_t GIB = (size_t)1 << 30;
-static const int QUERIES = 60;
+static const int QUERIES = 40;
 
 static double now_us()
 {
@@ -83,7 +84,7 @@ struct Worker {
 static double together(std::vector<Worker> &workers, size_t count, bool works)
 {
     double shortest = 1e30;
-    for (int round = 0; round < 4; round++) { // the first warms up
+    for (int round = 0; round < 3; round++) { // the first warms up
         std::atomic<size_t> ready(0);
         std::vector<double> took(count);
         std::vector<std::thread> threads;

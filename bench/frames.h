@@ -222,7 +222,8 @@ class Frames
                 f = join(f, cached[random() % cached.size()]);
                 continue;
             }
-            Frame side = read(lognormal_rows(5e4, 1.5) % (rows + 1) + 1, schema(between(2, 5)));
+            std::vector<Column> side_columns = schema(between(2, 5));
+            Frame side = read(lognormal_rows(5e4, 1.5) % (rows + 1) + 1, side_columns);
             f = join(f, side);
             drop(side);
         }
