@@ -216,17 +216,29 @@ void stream_end(struct stream *s)
     stream_unref(s);
 }
 
+static void stream_made(CUstream h, unsigned flags)
+{
+    struct stream *s = (struct stream *)table_take(&all.streams);
+    stream_init(s, context_current(), h);
+    s->blocking = (flags & CU_STREAM_NON_BLOCKING) == 0;
+    struct stream *old = (struct stream *)table_put(&all.streams, &s->node, h);
+    if (old != NULL) /* the driver ended it, who told nobody */
+        stream_end(old);
+}
+
+CUresult gpu_cuStreamCreate(CUstream *out, unsigned flags)
+{
+    CUresult r = driver.cuStreamCreate(out, flags);
+    if (r == CUDA_SUCCESS)
+        stream_made(*out, flags);
+    return r;
+}
+
 CUresult gpu_cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
 {
     CUresult r = driver.cuStreamCreateWithPriority(out, flags, priority);
-    if (r != CUDA_SUCCESS)
-        return r;
-    struct stream *s = (struct stream *)table_take(&all.streams);
-    stream_init(s, context_current(), *out);
-    s->blocking = (flags & CU_STREAM_NON_BLOCKING) == 0;
-    struct stream *old = (struct stream *)table_put(&all.streams, &s->node, *out);
-    if (old != NULL) /* the driver ended it, who told nobody */
-        stream_end(old);
+    if (r == CUDA_SUCCESS)
+        stream_made(*out, flags);
     return r;
 }
 

@@ -7,7 +7,14 @@ static bool is_default(cudaStream_t stream)
     return stream == NULL || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
 }
 
-static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority)
+static cudaError_t create(cudaStream_t *stream, unsigned flags)
+{
+    RT_CHECK(stream, cudaErrorInvalidValue);
+    RT_CHECK(!(flags & ~(unsigned)cudaStreamNonBlocking), cudaErrorInvalidValue);
+    WITH_CONTEXT(CU(cuStreamCreate, stream, flags));
+}
+
+static cudaError_t create_with_priority(cudaStream_t *stream, unsigned flags, int priority)
 {
     RT_CHECK(stream, cudaErrorInvalidValue);
     RT_CHECK(!(flags & ~(unsigned)cudaStreamNonBlocking), cudaErrorInvalidValue);
@@ -16,18 +23,18 @@ static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority)
 
 PUBLIC cudaError_t cudaStreamCreate(cudaStream_t *pStream)
 {
-    return done(create(pStream, cudaStreamDefault, 0));
+    return done(create(pStream, cudaStreamDefault));
 }
 
 PUBLIC cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
 {
-    return done(create(pStream, flags, 0));
+    return done(create(pStream, flags));
 }
 
 PUBLIC cudaError_t cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags,
                                                 int priority)
 {
-    return done(create(pStream, flags, priority));
+    return done(create_with_priority(pStream, flags, priority));
 }
 
 static cudaError_t destroy(cudaStream_t stream)
