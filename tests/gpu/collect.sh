@@ -1,5 +1,5 @@
 #!/bin/sh
-# Collects the conformance programs that weircc has built, to be run on a machine with a GPU:
+# Collects the conformance programs and the examples that weircc has built, to be run on a machine with a GPU:
 # collect.sh SOURCES PROGRAMS DIRECTORY. The directory then holds them without symbols, a list (one line a
 # program: its name, and after a tab why it is left out), and the scripts that run them.
 set -eu
@@ -8,7 +8,7 @@ sources=$1 programs=$2 out=$3
 rm -rf "$out"
 mkdir -p "$out"
 here=$(dirname "$0")
-cp "$here/run.sh" "$here/find_driver.sh" "$out/"
+cp "$here/run.sh" "$here/find_driver.sh" "$here/choose.sh" "$out/"
 cd "$sources"
 for source in */*.cu */*.c; do
     name=${source%.*}
@@ -18,4 +18,11 @@ for source in */*.cu */*.c; do
     [ -z "$reason" ] || continue
     mkdir -p "$out/programs/${name%/*}"
     strip -o "$out/programs/$name" "$programs/$name"
+done
+mkdir -p "$out/programs/examples"
+for program in "$programs"/examples/*; do
+    [ -x "$program" ] || continue
+    name=examples/${program##*/}
+    printf '%s\t\n' "$name" >>"$out/list"
+    strip -o "$out/programs/$name" "$program"
 done

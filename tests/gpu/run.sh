@@ -1,7 +1,8 @@
 #!/bin/sh
-# Runs the conformance programs that weircc built on the driver of this machine's GPU, over Weir's runtime,
-# which they hold: run.sh [NAME...]. Ends with a table of what passed, failed and was left out, and why.
-# Needs no compiler. Without a GPU it says so and ends well.
+# Runs the conformance programs and the examples that weircc built on the driver of this machine's GPU, over
+# Weir's runtime, which they hold: run.sh [NAME...]; without names, every way to choose the device, too
+# (choose.sh). Ends with a table of what passed, failed and was left out, and why. Needs no compiler. Without a
+# GPU it says so and ends well.
 #
 # TIMEOUT (seconds, 120) bounds each program, DRIVER names the driver's library where it is not found.
 set -u
@@ -50,6 +51,8 @@ while IFS="$tab" read -r name reason; do
         ;;
     esac
 done <list
+# The tool is there if this is the directory of a build.
+[ $# -gt 0 ] || ./choose.sh "$driver" programs/examples/vector_add ../bin/weir >>"$results/table"
 
 echo
 for kind in failed "left out"; do
