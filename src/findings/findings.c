@@ -44,10 +44,13 @@ static void write_report(const char *check, const char *text, const char *member
     sb_printf(&sb, "}%s", end);
     bool whole =
         locked && lseek(report, at, SEEK_SET) == at && descriptor_write(report, sb.items, sb.count);
+    int reason = errno;
+    if (!whole && locked && ftruncate(report, at) == 0 && lseek(report, at, SEEK_SET) == at)
+        descriptor_write(report, end, strlen(end)); /* what was there before: there is space */
     descriptor_unlock(report);
     if (!whole) {
         fprintf(stderr, "weir: WEIR_REPORT=%s: %s; the rest of the report is lost\n",
-                findings_options.report, descriptor_error(errno));
+                findings_options.report, descriptor_error(reason));
         close(report);
         report = -1; /* said once */
     }

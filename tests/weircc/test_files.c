@@ -288,6 +288,21 @@ static void test_messages(void)
     free(second);
 }
 
+/* A disk that is full is no reason to report a defect of clang's. */
+static void test_unwritable_message(void)
+{
+    struct messages m = {0};
+    char *text =
+        shown(&m, "fatal error: error in backend: IO failure on output stream: No space left "
+                  "on device\nPLEASE submit a bug report to https://x and include it.\n"
+                  "Stack dump:\n0.\tProgram arguments: clang\n"
+                  "a.cu:2:1: warning: another\n");
+    CHECK_STR(text, "fatal error: cannot write: No space left on device\n"
+                    "a.cu:2:1: warning: another\n");
+    CHECK_EQ_INT(m.errors, 1);
+    free(text);
+}
+
 static void test_reworded_message(void)
 {
     struct messages m = {0};
@@ -433,6 +448,7 @@ int main(void)
     CHECK_EQ_INT(in_section, 1);
     test_sections();
     test_messages();
+    test_unwritable_message();
     test_reworded_message();
     leave_directory(directory);
     return check_done();

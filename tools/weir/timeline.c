@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "timeline_read.h"
 #include "weir.h"
@@ -226,7 +228,13 @@ static bool draw(struct picture *p, const char *path, bool devices_only)
     draw_arrows(p);
     fputs("</svg>\n", p->out);
     bool fine = ferror(p->out) == 0;
-    return fclose(p->out) == 0 && fine;
+    fine = fclose(p->out) == 0 && fine;
+    int reason = errno;
+    struct stat st;
+    if (!fine && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+        unlink(path); /* half a picture */
+    errno = reason;
+    return fine;
 }
 
 static bool number_of(const char *text, double *out)

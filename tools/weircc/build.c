@@ -1,5 +1,6 @@
 /* From the command line to a build; see driver.h. */
 #include "driver.h"
+#include "files.h"
 #include "standard_input.h"
 
 #include <errno.h>
@@ -352,19 +353,11 @@ bool build_decide(struct driver *dr)
     return true;
 }
 
-/* Deletes a file that a compiler may have written: no device, no pipe. */
-static void clean(const char *path)
-{
-    struct stat st;
-    if (path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode))
-        unlink(path);
-}
-
 void build_clean(const struct build *build)
 {
     for (size_t i = 0; i < build->jobs.count; i++) {
-        clean(build->jobs.items[i].output);
-        clean(build->jobs.items[i].depfile);
+        file_remove(build->jobs.items[i].output);
+        file_remove(build->jobs.items[i].depfile);
     }
-    clean(build->output);
+    file_remove(build->output);
 }

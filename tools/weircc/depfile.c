@@ -1,5 +1,6 @@
 /* Reading and writing rules for make; see depfile.h. */
 #include "depfile.h"
+#include "files.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -102,6 +103,10 @@ bool depfile_write(const char *path, const struct depfile_rule *rule, const stru
     bool ok = ferror(f) == 0;
     if ((path != NULL ? fclose(f) : fflush(f)) != 0)
         ok = false;
-    return ok || diag_set(d, 0, 0, "Cannot write '%s': %s", path != NULL ? path : "standard output",
-                          strerror(errno));
+    if (ok)
+        return true;
+    diag_set(d, 0, 0, "Cannot write '%s': %s", path != NULL ? path : "standard output",
+             strerror(errno));
+    file_remove(path);
+    return false;
 }

@@ -4,7 +4,10 @@
 
 #include "base/base.h"
 
-/* Writes a file anew, in place. False and a message when it cannot be written. */
+/* Writes a file anew, in place. False and a message when it cannot be written: then nothing is left
+ * of it. */
 bool file_write(const char *path, const char *bytes, size_t size, struct diag *d);
+/* Removes what may be half a file: no device, no pipe. NULL is allowed. */
+void file_remove(const char *path);
 
 #endif

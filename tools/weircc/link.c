@@ -1,9 +1,11 @@
 /* After compilation: programs, shared and static libraries, device linking, running. */
 #include "driver.h"
+#include "files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- relocatable device code ---- */
@@ -50,6 +52,8 @@ int link_library(struct driver *dr)
 {
     const struct build *p = &dr->build;
     struct strlist argv = {0};
+    struct stat before = {0}, now;
+    bool had = stat(p->output, &before) == 0;
     list_add(&argv, "%s", dr->tools.ar);
     list_add(&argv, "crs");
     list_add_all(&argv, NULL, &dr->options.list[OPT_archive_options]);
@@ -60,7 +64,13 @@ int link_library(struct driver *dr)
         else if (strncmp(p->link_inputs.items[i], "-l", 2) != 0)
             list_add(&argv, "%s", p->link_inputs.items[i]);
     }
-    return work_run(&dr->work, &argv, "archive", NULL, &dr->diag);
+    int status = work_run(&dr->work, &argv, "archive", NULL, &dr->diag);
+    bool changed = stat(p->output, &now) == 0 &&
+                   (!had || now.st_size != before.st_size ||
+                    memcmp(&now.st_mtim, &before.st_mtim, sizeof now.st_mtim) != 0);
+    if (status != 0 && changed) /* it leaves half an archive where the disk is full */
+        file_remove(p->output);
+    return status;
 }
 
 /* A directory in which the program itself looks for shared libraries. */

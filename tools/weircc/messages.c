@@ -89,12 +89,28 @@ static char *reword_missing(const char *plain)
         (int)strcspn(plain, "\n"), plain);
 }
 
-/* Clearer words for a message's head line; NULL when clang's own are fine. */
-static char *reword(const char *plain)
+/* What clang says, with a stack dump and a request for a report, where a disk is full. */
+static char *reword_unwritable(const char *plain)
 {
-    char *missing = reword_missing(plain);
-    if (missing != NULL)
-        return missing;
+    static const char theirs[] = "error in backend: IO failure on output stream: ";
+    const char *at = strstr(plain, theirs);
+    if (at == NULL)
+        return NULL;
+    at += strlen(theirs);
+    return xprintf("%.*scannot write: %.*s\n", (int)(at - strlen(theirs) - plain), plain,
+                   (int)strcspn(at, "\n"), at);
+}
+
+/* Clearer words for a message's head line; NULL when clang's own are fine. *alone: what follows it
+ * is of no use. */
+static char *reword(const char *plain, bool *alone)
+{
+    char *other = reword_unwritable(plain);
+    *alone = other != NULL;
+    if (other == NULL)
+        other = reword_missing(plain);
+    if (other != NULL)
+        return other;
     for (size_t i = 0; i < WEIR_COUNT(rewordings); i++) {
         const char *at = strstr(plain, rewordings[i].theirs);
         if (at == NULL)
@@ -112,6 +128,7 @@ struct message {
     struct strbuf text;
     bool has_head, is_error;
     bool reworded; /* its notes speak of what was not said */
+    bool alone;    /* all that follows it is left out */
 };
 
 static void finish(struct messages *m, struct message *msg)
@@ -133,7 +150,7 @@ static void take_head(struct messages *m, struct message *msg, const char *plain
         finish(m, msg);
     msg->has_head = true;
     msg->is_error = strstr(plain, "error: ") != NULL;
-    char *other = reword(plain);
+    char *other = reword(plain, &msg->alone);
     msg->reworded = other != NULL;
     if (other != NULL)
         sb_append(&msg->text, other, strlen(other));
@@ -164,7 +181,7 @@ void messages_show(struct messages *m, const char *text)
             in_note = false;
         } else if (kind != LINE_SUMMARY) {
             in_note = in_note || kind == LINE_NOTE;
-            if (!msg.reworded || !in_note) {
+            if (!msg.alone && (!msg.reworded || !in_note)) {
                 if (included.count > 0)
                     sb_append(&msg.text, included.items, included.count);
                 sb_append(&msg.text, line, n);

@@ -249,6 +249,7 @@ static void become(const struct strlist *argv, int error_pipe, int start_pipe,
     char **args = xcalloc(argv->count + 1, sizeof *args);
     for (size_t i = 0; i < argv->count; i++)
         args[i] = argv->items[i];
+    setenv("LLVM_DISABLE_SYMBOLIZATION", "1", 0); /* a clang that fails leaves files of its own */
     execvp(args[0], args);
     int reason = errno;
     (void)!write(start_pipe, &reason, sizeof reason);
