@@ -316,6 +316,7 @@ struct session {
     struct codegen cg;
     LLVMTargetMachineRef tm;
     LLVMTargetDataRef data;
+    size_t emitted; /* instructions */
     bool baseline;  /* JIT_TIER_BASELINE, chosen or asked for */
     bool osr_entry; /* blocks that began in other code may enter it */
 };
@@ -358,14 +359,13 @@ static bool loops_over_barriers(const struct jkernel *k)
 /* Is it a kernel for which most passes take too long? */
 static bool is_large(const struct session *s)
 {
-    return count_instructions(s->cg.alu.module) > LARGE_INSTRUCTIONS ||
-           (s->k.entry->pragmas & PTX_PRAGMA_LARGE) != 0;
+    return s->emitted > LARGE_INSTRUCTIONS || (s->k.entry->pragmas & PTX_PRAGMA_LARGE) != 0;
 }
 
 /* Chooses the tier: up to here tiers do not differ. */
 static bool choose_tier(struct session *s, const struct jit_options *opt, struct diag *d)
 {
-    size_t n = count_instructions(s->cg.alu.module);
+    size_t n = s->emitted = count_instructions(s->cg.alu.module);
     bool enters = osr_possible(&s->cg) && (n > OSR_INSTRUCTIONS || !s->k.lockstep);
     bool may = opt->tier == JIT_TIER_FIRST_OF_MANY ||
                (opt->tier == JIT_TIER_FIRST && (enters || !loops_over_barriers(&s->k)));
@@ -454,8 +454,7 @@ static const char *baseline_passes(const struct session *s)
 {
     if (is_large(s))
         return BASELINE_LARGE_PASSES;
-    return count_instructions(s->cg.alu.module) > MEDIUM_INSTRUCTIONS ? BASELINE_MEDIUM_PASSES
-                                                                      : BASELINE_PASSES;
+    return s->emitted > MEDIUM_INSTRUCTIONS ? BASELINE_MEDIUM_PASSES : BASELINE_PASSES;
 }
 
 static bool compile_optimize(struct session *s, struct diag *d)
@@ -469,7 +468,7 @@ static bool compile_optimize(struct session *s, struct diag *d)
             return false;
         baseline_demote(s->cg.alu.module);
         baseline_calls(s->cg.alu.module, s->data);
-        return verify(s, d);
+        return true;
     }
     const char *passes = s->k.nresume > 1 ? PIPELINE : UNSWITCHING_PIPELINE;
     if (!run_passes(s, large ? LARGE_PIPELINE : passes, d))

@@ -43,6 +43,7 @@
  *                     LLVM's passes again, not in large kernels
  *                     llvm/baseline_demote     what outlives its block is a variable; no phis
  *                     llvm/baseline            needs that: vector operations are calls
+ *                     llvm/baseline_runs       calls in a row are one call and a table
  *                     llvm/baseline_functions  the functions called, one for each kind, on memory
  *
  * A pass over PTX returns false and says why in k->diag if it refuses the kernel. It may be run on

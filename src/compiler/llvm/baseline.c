@@ -3,7 +3,8 @@
  * Most of the compile time is instruction selection for vectors of 32 lanes: one LLVM addition is
  * up to sixteen machine instructions, each found by a long search. Baseline code
  * (JIT_TIER_BASELINE) has each kind of operation once, as a function that takes its operands from
- * memory and leaves its result there, and kernels call it. Masks, vectors of i1, become integers.
+ * memory and leaves its result there, and kernels call it: one call for many operations, where they
+ * follow each other (baseline_runs.c). Masks, vectors of i1, become integers.
  * What remains are calls, branches and scalars, which LLVM translates fast; the code is many times
  * slower.
  *
@@ -237,13 +238,27 @@ static LLVMValueRef constant_bits(const struct baseline *q, LLVMValueRef mask)
     return LLVMConstInt(t, bits, false);
 }
 
+LLVMValueRef baseline_known_bits(struct baseline *q, struct fact *f)
+{
+    if (f->bits == NULL && f->result != 0)
+        f->bits = runs_result(q, f);
+    return f->bits;
+}
+
 /* A mask as an integer; NULL: it is none that is known. */
-static LLVMValueRef mask_as_integer(const struct baseline *q, LLVMValueRef v)
+static LLVMValueRef mask_as_integer(struct baseline *q, LLVMValueRef v)
 {
     if (LLVMIsConstant(v))
         return constant_bits(q, v);
+    struct fact *f = baseline_fact(q, v);
+    return f != NULL ? baseline_known_bits(q, f) : NULL;
+}
+
+/* Is it a mask that a run computes, which goes on with an operation on it? */
+static bool is_in_run(const struct baseline *q, LLVMValueRef v)
+{
     const struct fact *f = baseline_fact(q, v);
-    return f != NULL ? f->bits : NULL;
+    return q->runs.first != NULL && f != NULL && f->result != 0 && f->bits == NULL;
 }
 
 /* Translates an operation on masks to one on integers. False: it is something else. */
@@ -281,6 +296,8 @@ static bool transform_mask(struct baseline *q, struct fact *f)
     case LLVMAnd:
     case LLVMOr:
     case LLVMXor:
+        if (is_in_run(q, LLVMGetOperand(i, 0)) || is_in_run(q, LLVMGetOperand(i, 1)))
+            return false;
         a = mask_as_integer(q, LLVMGetOperand(i, 0));
         c = mask_as_integer(q, LLVMGetOperand(i, 1));
         if (a == NULL || c == NULL)
@@ -305,12 +322,15 @@ static void keep_instruction(struct baseline *q, struct fact *f)
     LLVMValueRef i = f->value;
     LLVMTypeRef t = LLVMTypeOf(i);
     int n = LLVMGetNumOperands(i);
+    f->shuffled = baseline_shuffled(q, i);
+    runs_flush(q);
     release_operands(q, f); /* they are read before anything is written */
     for (int k = 0; k < n; k++) {
         LLVMValueRef v = LLVMGetOperand(i, (unsigned)k);
-        const struct fact *o = baseline_fact(q, v);
-        if (o != NULL && o->bits != NULL && baseline_lanes(LLVMTypeOf(v)) != 0)
-            v = baseline_mask(q, q->b, o->bits, LLVMTypeOf(v));
+        struct fact *o = baseline_fact(q, v);
+        LLVMValueRef bits = o != NULL ? baseline_known_bits(q, o) : NULL;
+        if (bits != NULL && baseline_lanes(LLVMTypeOf(v)) != 0)
+            v = baseline_mask(q, q->b, bits, LLVMTypeOf(v));
         else if (o != NULL && o->memory != NULL)
             v = baseline_load(q->b, LLVMTypeOf(v), o->memory);
         else
@@ -329,7 +349,16 @@ static void keep_instruction(struct baseline *q, struct fact *f)
         f->bits = baseline_bits(q, q->b, i);
 }
 
-static void call_operation(struct baseline *q, struct fact *f, const struct operation *o)
+/* Does it neither read nor write memory that runs do? */
+static bool is_independent(const struct operation *o)
+{
+    bool independent = o->op == LLVMFence || (o->op == LLVMCall && !o->accesses);
+    for (int k = 0; k < o->n; k++)
+        independent = independent && o->how[k] != GIVEN_MEMORY;
+    return independent && !baseline_in_memory(o->type) && !runs_register_call(o->i);
+}
+
+static void call_operation(struct baseline *q, struct fact *f, struct operation *o)
 {
     LLVMValueRef args[MAX_OPERANDS + 1];
     unsigned n = 0;
@@ -338,12 +367,18 @@ static void call_operation(struct baseline *q, struct fact *f, const struct oper
         assign_memory(q, f);
         args[n++] = f->memory;
     }
+    f->done = true;
+    if (runs_add(q, f, o))
+        return;
+    if (!is_independent(o))
+        runs_flush(q);
     for (int k = 0; k < o->n; k++)
         if (o->how[k] != GIVEN_CONSTANT)
-            args[n++] = o->v[k];
+            args[n++] = o->how[k] == GIVEN_BITS || o->how[k] == GIVEN_SHUFFLED_BITS
+                            ? baseline_known_bits(q, baseline_fact(q, o->v[k]))
+                            : o->v[k];
     LLVMTypeRef type = baseline_function_type(q, o);
     LLVMValueRef r = LLVMBuildCall2(q->b, type, baseline_function(q, o, type), args, n, "");
-    f->done = true;
     if (baseline_lanes(o->type))
         f->bits = r;
     else if (!baseline_in_memory(o->type) && LLVMGetTypeKind(o->type) != LLVMVoidTypeKind)
@@ -500,8 +535,15 @@ static void transform_instruction(struct baseline *q, LLVMValueRef i)
 {
     struct fact *f = baseline_fact(q, i);
     struct operation o;
-    if (f->done || (!concerns_vectors(i) && !baseline_is_slow(i)))
+    if (f->done)
         return;
+    if (!concerns_vectors(i) && !baseline_is_slow(i) && !runs_register_call(i)) {
+        if (runs_end_at(q, i)) {
+            LLVMPositionBuilderBefore(q->b, i);
+            runs_flush(q);
+        }
+        return;
+    }
     if (baseline_is_splat_part(i)) {
         f->done = true;
         return;
@@ -533,6 +575,7 @@ static void transform_block(struct baseline *q, LLVMBasicBlockRef bb)
     pass_slots(q);
     for (size_t n = 0; n < q->block.count; n++)
         transform_instruction(q, q->block.items[n]);
+    runs_end_block(q);
     for (size_t n = 0; n < q->temps.count; n++)
         q->temps.items[n].used = false;
     for (size_t n = q->block.count; n-- > 0;)
@@ -567,13 +610,16 @@ void baseline_calls(LLVMModuleRef m, LLVMTargetDataRef data)
         LLVMAddAttributeAtIndex(
             fn, LLVMAttributeFunctionIndex,
             LLVMCreateStringAttribute(ctx, "probe-stack", 11, "inline-asm", 10));
+        runs_open(&q);
         if (collect_facts(&q))
             for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb != NULL;
                  bb = LLVMGetNextBasicBlock(bb))
                 transform_block(&q, bb);
+        runs_close(&q);
         free(q.facts.items);
         q.facts.items = NULL;
     }
+    runs_close_module(&q);
     free(q.block.items);
     free(q.temps.items);
     free(q.made);

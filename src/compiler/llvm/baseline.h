@@ -17,6 +17,10 @@
 #define BASELINE_LARGE_PASSES  "function(instsimplify)"
 #define BASELINE_SECOND_PASSES "function(adce)"
 
+/* An attribute of functions that access no memory but what they are given pointers to, in the
+ * memory of their caller and its frames. */
+#define REGISTERS_ONLY "weir-registers-only"
+
 /* Masks made from the bits of an integer become casts of it; what baseline_demote would hide is
  * sunk to its use. */
 void baseline_prepare(LLVMModuleRef m);

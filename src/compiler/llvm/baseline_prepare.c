@@ -51,18 +51,39 @@ static void mask_from_bits(LLVMBuilderRef b, LLVMValueRef i)
         LLVMInstructionEraseFromParent(and); /* the rest is shared, or splats without a use */
 }
 
+/* Computes an operand anew before its use in another block. */
+static void sink(LLVMBuilderRef b, LLVMValueRef i, unsigned operand)
+{
+    LLVMValueRef v = LLVMGetOperand(i, operand);
+    if (LLVMGetInstructionParent(v) == LLVMGetInstructionParent(i))
+        return;
+    LLVMPositionBuilderBefore(b, i);
+    LLVMValueRef copy = LLVMInstructionClone(v);
+    LLVMInsertIntoBuilder(b, copy);
+    LLVMSetOperand(i, operand, copy);
+}
+
 /* Sinks a pointer into the function's memory to its use, where it can be matched. */
 static void sink_pointer(LLVMBuilderRef b, LLVMValueRef i, unsigned operand)
 {
     LLVMValueRef p = LLVMGetOperand(i, operand);
-    if (LLVMIsAGetElementPtrInst(p) == NULL || LLVMIsAAllocaInst(LLVMGetOperand(p, 0)) == NULL ||
-        LLVMGetNumOperands(p) != 2 || !LLVMIsConstant(LLVMGetOperand(p, 1)) ||
-        LLVMGetInstructionParent(p) == LLVMGetInstructionParent(i))
-        return;
-    LLVMPositionBuilderBefore(b, i);
-    LLVMValueRef copy = LLVMInstructionClone(p);
-    LLVMInsertIntoBuilder(b, copy);
-    LLVMSetOperand(i, operand, copy);
+    if (LLVMIsAGetElementPtrInst(p) != NULL && LLVMIsAAllocaInst(LLVMGetOperand(p, 0)) != NULL &&
+        LLVMGetNumOperands(p) == 2 && LLVMIsConstant(LLVMGetOperand(p, 1)))
+        sink(b, i, operand);
+}
+
+/* Sinks masks of more lanes than an integer has bits, which are others' lanes several times each:
+ * those outlive the block instead. */
+static void sink_masks(LLVMBuilderRef b, LLVMValueRef i)
+{
+    unsigned n = LLVMIsASelectInst(i) != NULL ? 1 : LLVMGetNumArgOperands(i);
+    for (unsigned k = 0; k < n; k++) {
+        LLVMValueRef v = LLVMGetOperand(i, k);
+        LLVMTypeRef t = LLVMTypeOf(v);
+        if (LLVMIsAShuffleVectorInst(v) != NULL && LLVMGetVectorSize(t) > 64 &&
+            LLVMGetElementType(t) == LLVMInt1TypeInContext(LLVMGetTypeContext(t)))
+            sink(b, i, k);
+    }
 }
 
 /* Replaces "select" of two conditions by "or" or "and": no later pass relies on the second one
@@ -90,6 +111,8 @@ void baseline_prepare(LLVMModuleRef m)
              bb = LLVMGetNextBasicBlock(bb))
             for (LLVMValueRef i = LLVMGetFirstInstruction(bb), next; i != NULL; i = next) {
                 next = LLVMGetNextInstruction(i);
+                if (LLVMIsASelectInst(i) != NULL || LLVMIsACallInst(i) != NULL)
+                    sink_masks(b, i);
                 if (LLVMIsALoadInst(i) != NULL)
                     sink_pointer(b, i, 0);
                 else if (LLVMIsAStoreInst(i) != NULL)

@@ -9,6 +9,7 @@
 #include "compiler/codegen/matrix/mma.h"
 #include "compiler/codegen/module_function.h"
 #include "compiler/codegen/values.h"
+#include "compiler/llvm/baseline.h"
 
 struct tile mma_tile(unsigned type, bool accumulator)
 {
@@ -130,7 +131,12 @@ static LLVMValueRef product_function(struct codegen *cg, const struct mma *m, un
     if (m->quads)
         snprintf(name + strlen(name), sizeof name - strlen(name), "_%s_%s",
                  m->a_column ? "col" : "row", m->b_row ? "row" : "col");
-    return module_function(cg, name, params, nparams, m->quads ? mma_quads_body : mma_body, m);
+    LLVMValueRef fn =
+        module_function(cg, name, params, nparams, m->quads ? mma_quads_body : mma_body, m);
+    LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(cg->alu.ctx, REGISTERS_ONLY,
+                                                      (unsigned)strlen(REGISTERS_ONLY), "", 0));
+    return fn;
 }
 
 struct mma_layout mma_layout_of(const struct mma *m)
