@@ -7,12 +7,38 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- who may write ---- */
+
+/* A user namespace shows all users that it does not know as one, the overflow user. Where this
+ * process is shown as that user itself and the namespace does not know it, any file may be
+ * anybody's.
+ */
+static bool we_are_known(void)
+{
+    unsigned overflow = 65534;
+    FILE *f = fopen("/proc/sys/kernel/overflowuid", "re");
+    if (f != NULL) {
+        if (fscanf(f, "%u", &overflow) != 1)
+            overflow = 65534;
+        fclose(f);
+    }
+    if (geteuid() != overflow)
+        return true;
+    unsigned long long first, outside, count;
+    bool known = false;
+    f = fopen("/proc/self/uid_map", "re");
+    while (f != NULL && !known && fscanf(f, "%llu %llu %llu", &first, &outside, &count) == 3)
+        known = overflow >= first && overflow - first < count;
+    if (f != NULL)
+        fclose(f);
+    return known;
+}
 
 static bool only_we_write(const struct stat *st)
 {
@@ -38,7 +64,10 @@ static int open_ours(int parent, const char *name)
 
 const char *cache_reason(int reason)
 {
-    return reason == CACHE_NOT_OURS ? "other users can write to it" : strerror(reason);
+    return reason == CACHE_NOT_OURS     ? "other users can write to it"
+           : reason == CACHE_WHO_ARE_WE ? "in this user namespace, which has no number for this "
+                                          "process's user, anybody's files look like its own"
+                                        : strerror(reason);
 }
 
 /* ---- the directory ---- */
@@ -90,6 +119,10 @@ static char *own_part(char *shared)
 static char *prepare(const char *name)
 {
     struct stat st;
+    if (!we_are_known()) {
+        errno = CACHE_WHO_ARE_WE;
+        return NULL;
+    }
     if (!make_directories(name))
         return NULL;
     char *path = realpath(name, NULL); /* the program may change its working directory */

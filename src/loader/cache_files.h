@@ -18,8 +18,8 @@ enum { CACHE_TEMPORARY_SECONDS = 600 };
 /* Digits of a record's key in the name of its shard, a subdirectory, and of its file. */
 enum { CACHE_SHARD_DIGITS = 2, CACHE_NAME_DIGITS = 30 };
 
-/* As errno: other users can write to a directory of the cache. */
-enum { CACHE_NOT_OURS = -1 };
+/* As errno: other users can write to a directory of the cache; or nobody can tell whose it is. */
+enum { CACHE_NOT_OURS = -1, CACHE_WHO_ARE_WE = -2 };
 /* strerror, for that too. */
 const char *cache_reason(int reason);
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #ifndef __has_feature
@@ -295,6 +297,46 @@ static void case_planted(const char *directory)
     free(shared);
 }
 
+/* In a user namespace that does not know this process's user, another user's record looks like its
+ * own: none is used. */
+static void case_unknown_user(const char *directory)
+{
+    if (geteuid() != 0) {
+        printf("skipped: unknown user (needs root)\n");
+        return;
+    }
+    char *path = case_path(1);
+    case_store(1, "mine", 4);
+    CHECK_EQ_INT(chown(path, OTHER_USER, OTHER_USER), 0);
+    CHECK_EQ_INT(chmod(path, 0644), 0);
+    fflush(stdout);
+    pid_t child = fork(); /* whose cache directory is not chosen yet: it is another program */
+    if (child == 0) {
+        setenv("WEIR_TEST_UNKNOWN_USER", directory, 1);
+        execl("/proc/self/exe", "test_cache_hostile", (char *)NULL);
+        _exit(2);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    CHECK_EQ_INT(status, 0);
+    free(path);
+}
+
+static int unknown_user(void)
+{
+    if (unshare(CLONE_NEWUSER) != 0) {
+        printf("skipped: unknown user (no user namespaces here)\n");
+        return 0;
+    }
+    jit_set_notice(collect_notice, &case_notices);
+    CHECK_STR(cache_dir(), NULL);
+    CHECK(told("which has no number for this process's user"));
+    case_expect(1, CACHE_MISS);
+    case_store(2, "x", 1);
+    case_expect(2, CACHE_MISS);
+    return check_done() | cases_done();
+}
+
 /* ---- races ---- */
 
 static atomic_bool stop;
@@ -350,6 +392,8 @@ static void case_race(const char *directory)
 int main(void)
 {
     alarm(PATIENCE_SECONDS); /* what waits for ever fails */
+    if (getenv("WEIR_TEST_UNKNOWN_USER") != NULL)
+        return unknown_user();
     case_run("types", case_types);
     case_run("full directory", case_full_directory);
     case_run("shards", case_shards);
@@ -362,6 +406,7 @@ int main(void)
     case_run("owners", case_owners);
     case_run("shared", case_shared);
     case_run("planted", case_planted);
+    case_run("unknown user", case_unknown_user);
     case_run("race", case_race);
     return cases_done();
 }
