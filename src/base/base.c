@@ -52,14 +52,18 @@ bool diag_set_memory(struct diag *d, const char *what)
 
 /* ---- arena ---- */
 
-enum { ARENA_CHUNK = 64 * 1024 - 64 };
+/* Chunks of an arena: each twice as large as the last, so that what little there is in many arenas
+ * (a module has one) takes little. */
+enum { ARENA_FIRST = 4 * 1024 - 64, ARENA_CHUNK = 64 * 1024 - 64 };
 
 void *arena_alloc(struct arena *a, size_t bytes)
 {
     bytes = (bytes + 15) & ~(size_t)15;
     struct arena_chunk *c = a->chunks;
     if (c == NULL || c->size - c->used < bytes) {
-        size_t size = bytes > ARENA_CHUNK ? bytes : ARENA_CHUNK;
+        size_t size = c == NULL ? ARENA_FIRST : 2 * c->size;
+        size = size > ARENA_CHUNK ? ARENA_CHUNK : size;
+        size = bytes > size ? bytes : size;
         c = xcalloc(1, sizeof *c + size);
         chunk_guard(c);
         c->size = size;

@@ -333,6 +333,38 @@ static void libraries(void)
     OK(cuLibraryUnload(lib));
 }
 
+/* ---- many at once ---- */
+
+static long resident_kib(void)
+{
+    long pages = 0, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    CHECK(f != NULL && fscanf(f, "%ld %ld", &pages, &resident) == 2);
+    if (f != NULL)
+        fclose(f);
+    return resident * 4;
+}
+
+/* A small module takes little, and as many again take no more. */
+static void many(void)
+{
+    enum { MODULES = 1000, MOST_KIB = 24, ROUNDS = 3 };
+    static CUmodule m[MODULES];
+    long before = resident_kib();
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int n = 0; n < MODULES; n++)
+            NEED(cuModuleLoadData(&m[n], tiny));
+        for (int n = 0; n < MODULES; n++)
+            OK(cuModuleUnload(m[n]));
+    }
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+    return; /* what is freed stays for a while */
+#endif
+#endif
+    CHECK((resident_kib() - before) / MODULES < MOST_KIB);
+}
+
 int main(void)
 {
     begin();
@@ -344,5 +376,6 @@ int main(void)
     variables();
     bindings();
     libraries();
+    many();
     return check_done();
 }
