@@ -273,6 +273,11 @@ static const char *const PIPELINE = FIRST_PASSES "loop-mssa(licm)," LAST_PASSES;
 static const char *const UNSWITCHING_PIPELINE =
     FIRST_PASSES "loop-mssa(licm,simple-loop-unswitch<nontrivial;trivial>)," LAST_PASSES;
 
+/* For debuggers, which look for variables in memory: what is stored there is stored where it
+ * stands. */
+static const char *const DEBUG_PIPELINE =
+    "function(sroa,simplifycfg,instcombine<no-verify-fixpoint>,adce)";
+
 /* Without passes that take more than linear time. */
 static const char *const LARGE_PIPELINE =
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
@@ -460,16 +465,19 @@ static const char *baseline_passes(const struct session *s)
 static bool compile_optimize(struct session *s, struct diag *d)
 {
     bool large = is_large(s);
+    bool debugged = s->k.entry->module->debug_info.bytes != NULL;
     if (s->baseline) {
-        if (!run_passes(s, baseline_passes(s), d))
+        if (!run_passes(s, debugged ? DEBUG_PIPELINE : baseline_passes(s), d))
             return false;
         baseline_prepare(s->cg.alu.module);
-        if (!large && !run_passes(s, BASELINE_SECOND_PASSES, d))
+        if (!large && !debugged && !run_passes(s, BASELINE_SECOND_PASSES, d))
             return false;
         baseline_demote(s->cg.alu.module);
         baseline_calls(s->cg.alu.module, s->data);
         return true;
     }
+    if (debugged)
+        return run_passes(s, DEBUG_PIPELINE, d);
     const char *passes = s->k.nresume > 1 ? PIPELINE : UNSWITCHING_PIPELINE;
     if (!run_passes(s, large ? LARGE_PIPELINE : passes, d))
         return false;

@@ -135,23 +135,6 @@ static bool parse_file(struct ptx_parser *p)
     return true;
 }
 
-/* .section .name { … }: debugger's data, which nobody here reads. */
-static bool parse_section(struct ptx_parser *p)
-{
-    if (p->t.kind != T_DOT && p->t.kind != T_IDENT)
-        return ptx_expected(p, "a section name");
-    ptx_next(p);
-    if (!ptx_expect(p, '{', "'{'"))
-        return false;
-    for (int depth = 1; depth > 0; ptx_next(p)) {
-        if (p->t.kind == T_END || p->t.kind == T_ERROR)
-            return ptx_expected(p, "'}' at the end of the section");
-        depth += p->t.kind == '{';
-        depth -= p->t.kind == '}';
-    }
-    return true;
-}
-
 /* The record of the last .loc at this position: where it was itself inlined (index+1), or 0. */
 static struct ptx_loc *parse_inlined(struct ptx_parser *p, const struct ptx_loc *at)
 {
@@ -320,7 +303,7 @@ static bool statement(struct ptx_parser *p)
         bool (*read)(struct ptx_parser *p);
     } directives[] = {{"version", parse_version},     {"target", parse_target},
                       {"address_size", address_size}, {"file", parse_file},
-                      {"section", parse_section},     {"loc", ptx_loc_directive},
+                      {"section", ptx_section},       {"loc", ptx_loc_directive},
                       {"pragma", parse_pragma},       {"alias", parse_alias}};
     if (p->t.kind == '@') { /* @@DWARF: debug data of very old PTX */
         ptx_lexer_skip_line(&p->lx);
@@ -450,6 +433,8 @@ static bool parse_module(struct ptx_parser *p)
     TO_ARENA(p, vars, vars, nvars);
     TO_ARENA(p, funcs, funcs, nfuncs);
     TO_ARENA(p, files, files, nfiles);
+    p->m->debug_info = p->debug_info;
+    p->m->debug_abbrev = p->debug_abbrev;
     TO_ARENA(p, locs, locs, nlocs);
     ptx_index(p->m);
     return true;

@@ -97,6 +97,7 @@ struct ptx_parser {
         const char **items;
         size_t count, cap;
     } files;
+    struct ptx_section debug_info, debug_abbrev;
     struct {
         struct ptx_loc *items;
         size_t count, cap;
@@ -194,6 +195,7 @@ bool ptx_label_ref(struct ptx_parser *p, int32_t *target); /* at an identifier: 
 void ptx_make_unique(struct ptx_parser *p, struct ptx_func *f);
 
 /* ---- instr.c, call.c, operand.c, check.c ---- */
+bool ptx_section(struct ptx_parser *p); /* after `.section` (section.c) */
 bool ptx_instruction(struct ptx_parser *p);
 bool ptx_call_operands(struct ptx_parser *p, struct ptx_instr *i);
 bool ptx_operand_parse(struct ptx_parser *p, struct ptx_instr *i, struct ptx_operand *o);

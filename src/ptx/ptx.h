@@ -292,6 +292,17 @@ struct ptx_loc {
     int32_t file, line, column, inlined_at;
 };
 
+/* What a .section of debug data holds: bytes, and the places (of eight or four of them, 0 there) at
+ * which a name stood. */
+struct ptx_section {
+    const uint8_t *bytes; /* NULL: there is none, or it has what is not understood */
+    uint32_t size, nnames;
+    const struct ptx_section_name {
+        uint32_t at;
+        const char *name;
+    } *names;
+};
+
 struct ptx_module {
     struct arena arena;
     int32_t version_major, version_minor;
@@ -307,6 +318,7 @@ struct ptx_module {
     int32_t nfiles;
     struct ptx_loc *locs; /* records that loc_inlined_at names */
     int32_t nlocs;
+    struct ptx_section debug_info, debug_abbrev; /* a linked module has none */
     struct hash128 hash;      /* of the text: the key of everything compiled from it */
     struct ptx_symtab *names; /* private: of ptx_find_func and ptx_find_var */
     uint32_t keepers;         /* private: how many ptx_keep are not answered by ptx_free */

@@ -31,6 +31,8 @@ info locals
 weir where
 weir blocks
 weir lane 5
+info locals
+print sum + 1000
 weir warp 1
 weir where
 weir block 2
@@ -49,8 +51,14 @@ GDB
     has "bt leads to the program" "main \(\) at .*debugged.cu:24" "$work/gdb"
     has "locals: the block" "^blockIdx = \{x = 0, y = 0, z = 0\}" "$work/gdb"
     has "locals: its shape" "^blockDim = \{x = 64, y = 1, z = 1\}" "$work/gdb"
-    has "locals: a parameter" "^param_1 = 10$" "$work/gdb"
-    has "locals: another" "^param_2 = 1.5$" "$work/gdb"
+    has "locals: a parameter" "^n = 10$" "$work/gdb"
+    has "locals: another" "^scale = 1.5$" "$work/gdb"
+    has "locals: a pointer" "^out = 0x[0-9a-f]+$" "$work/gdb"
+    has "locals: the first lane's" "^i = 0$" "$work/gdb"
+    has "locals: another lane's" "^i = 5$" "$work/gdb"
+    has "locals: a structure" "^at = \{x = 2.5, tags = \{5, 6\}, next = 0x0\}$" "$work/gdb"
+    has "locals: shared memory" "^tile = \{0, 1, 2, 3, " "$work/gdb"
+    has "a variable in an expression" '= 1000$' "$work/gdb"
     has "weir where" "^work block \(0,0,0\) of \(4,1,1\), warp 0, at .*debugged.cu:14" "$work/gdb"
     has "weir where: threads" "^threads \(0,0,0\) to \(31,0,0\)" "$work/gdb"
     has "weir blocks" "^\* thread [0-9]+: work block \(0,0,0\)" "$work/gdb"

@@ -1,7 +1,7 @@
 # Commands of gdb for CUDA kernels that run on Weir: `source weir-gdb.py`, then `help weir`.
 #
 # A thread of the process runs one block at a time, and of that one warp: gdb's thread is the focus,
-# its frame of the kernel has the block, the warp and the kernel's parameters as variables
+# its frame of the kernel has the block, the warp and the source's variables for one lane of the warp
 # (docs/debugging.md). These commands find such frames and go on to others.
 import gdb
 
@@ -168,7 +168,8 @@ is. Warps of a block run one after the other: those that were there before do no
 
 
 class Lane(gdb.Command):
-    """weir lane N: the thread that lane N of the selected warp is."""
+    """weir lane N: the thread that lane N of the selected warp is. Variables of the block's kernel are this
+lane's from now on."""
 
     def __init__(self):
         super().__init__("weir lane", gdb.COMMAND_DATA)
@@ -178,6 +179,8 @@ class Lane(gdb.Command):
         thread = thread_of_lane(frame, lane) if lane < LANES else None
         if thread is None:
             raise gdb.GdbError("the warp has no lane %d" % lane)
+        frame.select()
+        gdb.execute("set variable lane = %d" % lane)
         print("lane %d is thread %s of block %s" % (lane, text(thread),
                                                     text(triple(frame.read_var("blockIdx")))))
 

@@ -225,8 +225,15 @@ static void add_device_pass(struct strlist *argv, const struct driver *dr)
     /* Kernels read words as vectors and halves as words, by casts of pointers. nvcc compiles what
      * they say; by the letter of C++ such accesses do not concern each other. */
     list_add(argv, "-fno-strict-aliasing");
-    if (command_has_lines(c))
+    if (c->given[OPT_device_debug] && !c->given[OPT_dopt]) {
+        /* -g would be taken back by clang, which sees an optimization level */
+        list_add(argv, "-Xclang");
+        list_add(argv, "-debug-info-kind=limited");
+        list_add(argv, "-Xclang");
+        list_add(argv, "-dwarf-version=2");
+    } else if (command_has_lines(c)) {
         list_add(argv, "-gline-directives-only");
+    }
     add_device_math(argv, c);
     char *library = xprintf("%s/weir-device.bc", dr->tools.support);
     if (access(library, R_OK) == 0) {

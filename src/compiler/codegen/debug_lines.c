@@ -1,23 +1,12 @@
 /* debug_lines.c: source positions of the machine code, from PTX's .loc, so that a fault report can
  * name a line of the user's source; where the PTX has none, a line of the PTX itself. And, for
- * debuggers, the block that a warp belongs to and the kernel's parameters as variables. */
+ * debuggers, the block that a warp belongs to and the kernel's parameters as variables; those of
+ * the source are debug_variables.c's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <llvm-c/DebugInfo.h>
-
-#include "compiler/codegen/instructions.h"
-
-struct debug_lines {
-    LLVMDIBuilderRef b;
-    LLVMMetadataRef *files; /* by index into the module's file table; 0: the PTX */
-    LLVMMetadataRef unit;
-    LLVMMetadataRef function; /* scope of the function being emitted */
-    LLVMMetadataRef *scopes;  /* by file, within that function */
-    bool *library;            /* by file: nobody looks for a fault there */
-    int nfiles;
-};
+#include "compiler/codegen/debug.h"
 
 static LLVMMetadataRef debug_file(struct debug_lines *l, const char *path)
 {
@@ -69,9 +58,6 @@ struct debug_lines *debug_open(struct codegen *cg)
 
 /* ---- variables ---- */
 
-enum { DW_OP_DEREF = 0x06, DW_OP_PLUS_UCONST = 0x23 };
-enum { DW_ATE_FLOAT = 4, DW_ATE_SIGNED = 5, DW_ATE_UNSIGNED = 7 };
-
 static LLVMMetadataRef number_type(struct debug_lines *l, enum ptx_type type)
 {
     const char *name = ptx_type_name(type);
@@ -96,8 +82,8 @@ static LLVMMetadataRef triple_type(struct debug_lines *l)
 }
 
 /* A variable of the function that is at the address which the operations make of the block's. */
-static void declare(struct codegen *cg, const char *name, LLVMMetadataRef type, uint64_t *ops,
-                    size_t count)
+void debug_declare(struct codegen *cg, const char *name, LLVMMetadataRef type, uint64_t *ops,
+                   size_t count)
 {
     struct debug_lines *l = cg->lines;
     LLVMMetadataRef variable = LLVMDIBuilderCreateAutoVariable(
@@ -131,7 +117,7 @@ static void declare_params(struct codegen *cg)
         uint64_t ops[] = {DW_OP_PLUS_UCONST, BLOCK_FIELD(params), DW_OP_DEREF, DW_OP_PLUS_UCONST,
                           at};
         snprintf(name, sizeof name, "param_%d", n);
-        declare(cg, name, param_type(cg->lines, v), ops, WEIR_COUNT(ops));
+        debug_declare(cg, name, param_type(cg->lines, v), ops, WEIR_COUNT(ops));
         at += v->size;
     }
 }
@@ -146,13 +132,14 @@ static void declare_variables(struct codegen *cg)
     } fields[] = {{"blockIdx", BLOCK_FIELD(ctaid), true},
                   {"blockDim", BLOCK_FIELD(ntid), true},
                   {"gridDim", BLOCK_FIELD(nctaid), true},
-                  {"warp", BLOCK_FIELD(warp), false}};
+                  {"warp", BLOCK_FIELD(warp), false},
+                  {"lane", BLOCK_FIELD(lane), false}};
     LLVMMetadataRef triple = triple_type(cg->lines), word = number_type(cg->lines, PTX_U32);
     for (size_t n = 0; n < WEIR_COUNT(fields); n++) {
         uint64_t ops[] = {DW_OP_PLUS_UCONST, fields[n].offset};
-        declare(cg, fields[n].name, fields[n].triple ? triple : word, ops, WEIR_COUNT(ops));
+        debug_declare(cg, fields[n].name, fields[n].triple ? triple : word, ops, WEIR_COUNT(ops));
     }
-    if (!cg->k->is_function)
+    if (!debug_variables(cg) && !cg->k->is_function)
         declare_params(cg);
 }
 
