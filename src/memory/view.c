@@ -243,6 +243,13 @@ void view_again(void)
         write_rights(rights_of(&view, rights_outside));
 }
 
+void mem_view_open(void)
+{
+    static atomic_flag done = ATOMIC_FLAG_INIT;
+    if (mem_checked() && keys.count == 0 && !atomic_flag_test_and_set(&done))
+        count_inside(true);
+}
+
 /* ---- questions ---- */
 
 uint64_t mem_generation(void) { return atomic_load_explicit(&generation, memory_order_acquire); }

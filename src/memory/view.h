@@ -70,6 +70,11 @@ static inline void mem_view_again(void)
         view_again();
 }
 
+/* The host's threads may touch device memory at any time from now on, where only the rights of
+ * pages keep them out of it: without keys, in checked mode. For host libraries that go on after
+ * their calls (MPI's), whose other end may read these pages, too. */
+void mem_view_open(void);
+
 /* ---- for the spaces ---- */
 
 /* Once, when it is known how many devices there are. */

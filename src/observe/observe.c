@@ -98,6 +98,7 @@ void observe_object_made(enum observe_object kind, const void *handle)
 void observe_object_ended(const void *handle) { TELL(object_ended, handle); }
 void observe_error_seen(int code) { TELL(error_seen, code); }
 void observe_tolerated(const char *what) { TELL(tolerated, what); }
+void observe_host_accesses(const struct observe_host_access *a) { TELL(host_accesses, a); }
 
 /* ---- calls ---- */
 

@@ -313,6 +313,14 @@ struct observe_seen {
     struct observe_call call;
 };
 
+/* A library that the program calls (MPI) reads or writes memory of devices, or that the host shares
+ * with them. */
+struct observe_host_access {
+    uint64_t address, bytes;
+    bool write;
+    const void *site; /* where its call returns to */
+};
+
 enum observe_range_kind { OBSERVE_PUSH, OBSERVE_POP, OBSERVE_START, OBSERVE_STOP, OBSERVE_MARK };
 
 /* Ranges and marks of NVTX. */
@@ -365,6 +373,7 @@ struct observe_hooks {
     void (*object_ended)(const void *handle); /* maybe of one that was never told of */
 
     void (*host_saw)(const struct observe_seen *s);
+    void (*host_accesses)(const struct observe_host_access *a);
     void (*call_begun)(const struct observe_call *c);
     void (*call_ended)(const struct observe_call *c);
     /* The program has asked what went wrong and got this code, or for the words of this code. */
@@ -402,6 +411,7 @@ void observe_graph_ended(uint64_t graph);
 void observe_memory_made(struct observe_memory *m);
 void observe_memory_freed(struct observe_memory *m);
 void observe_host_saw(struct observe_seen *s);
+void observe_host_accesses(const struct observe_host_access *a);
 void observe_memory_named(uint64_t address, const char *name);
 void observe_context_cleared(uint64_t context);
 void observe_pool_size(uint64_t pool, uint64_t reserved);

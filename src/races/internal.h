@@ -135,6 +135,7 @@ void races_host_pending(struct moment *m, enum access how, uint64_t low, uint64_
 void races_host_saw(void);
 void races_host_work_begins(void); /* device work: pages are opened */
 void races_host_work_ended(void);
+void races_host_opens(void); /* all pages, until work ends or begins */
 /* A host function begins and ends, on this thread. */
 void races_host_function_begins(struct moment *m);
 void races_host_function_ends(void);

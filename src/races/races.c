@@ -257,6 +257,17 @@ static void on_host_saw(const struct observe_seen *s)
     report_flush();
 }
 
+/* Its own instructions need not raise signals: pages are open until the next work ends. */
+static void on_host_accesses(const struct observe_host_access *a)
+{
+    pthread_mutex_lock(&races_lock);
+    struct moment *m = order_host((const char *)a->site - 1);
+    looked(m, a->write ? ACCESS_WRITE : ACCESS_READ, a->address, a->address + a->bytes);
+    moment_unref(m);
+    races_host_opens();
+    pthread_mutex_unlock(&races_lock);
+}
+
 static const struct observe_hooks hooks = {
     .stream_made = on_stream_made,
     .enqueued = on_enqueued,
@@ -273,6 +284,7 @@ static const struct observe_hooks hooks = {
     .memory_named = on_memory_named,
     .context_cleared = on_context_cleared,
     .host_saw = on_host_saw,
+    .host_accesses = on_host_accesses,
 };
 
 bool races_open(const struct races_names *names, struct diag *d)

@@ -238,6 +238,26 @@ static void set_nvtx(void)
     free(driver);
 }
 
+/* A rank that a launcher of MPI has started: device pointers go into calls of MPI (tools/mpi). On a
+ * GPU that is the business of its MPI library. */
+static void set_mpi(void)
+{
+    static const char *const launched[] = {"OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMIX_RANK"};
+    const char *device = getenv(env_entry(ENV_DRIVER)->name);
+    bool rank = false;
+    for (size_t i = 0; i < WEIR_COUNT(launched); i++)
+        rank = rank || getenv(launched[i]) != NULL;
+    if (!rank || (device != NULL && *device != '\0' && strcmp(device, "cpu") != 0))
+        return;
+    const char *before = getenv("LD_PRELOAD");
+    char *library = xprintf("%s/weir/libweir-mpi.so", weir_library_directory());
+    char *preload = before != NULL ? xprintf("%s:%s", library, before) : xstrdup(library);
+    if (access(library, R_OK) == 0)
+        setenv("LD_PRELOAD", preload, 1);
+    free(preload);
+    free(library);
+}
+
 int weir_run(int argc, char **argv)
 {
     if (weir_help(argc, argv, help))
@@ -306,6 +326,7 @@ int weir_run(int argc, char **argv)
     if (status != EXIT_OK)
         return status;
     set_nvtx();
+    set_mpi();
     setenv(env_entry(ENV_LIBRARIES)->name, "on", 0);
     weir_python_environment(argv[i]);
     prepend_path();

@@ -312,6 +312,7 @@ static void add_our_headers(struct strlist *argv, const struct toolchain *t)
  * names, so that a program gets those that it brings, and before those of the system. */
 static void add_cuda_namespace(struct strlist *argv, const struct toolchain *t)
 {
+    list_add_all(argv, "-isystem", &t->wrapped);
     list_add_all(argv, "-isystem", &t->cccl);
     list_add(argv, "-isystem");
     list_add(argv, "%s/cccl", t->include);

@@ -1,8 +1,10 @@
 /* Finding the parts of the toolkit and the compilers it drives; see toolchain.h. */
 #include "toolchain.h"
 #include "cccl.h"
+#include "work.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -160,12 +162,55 @@ static bool find_host_compiler(struct toolchain *t, const struct cmdline *c, str
     return true;
 }
 
+/* Whether a name is that of a compiler, "g++-12" or "x86_64-linux-gnu-gcc", and not of something
+ * that calls one, "mpicxx". */
+static bool is_plain_compiler(const char *base)
+{
+    static const char *const names[] = {"gcc", "g++", "clang", "clang++", "cc", "c++"};
+    for (size_t i = 0; i < WEIR_COUNT(names); i++)
+        for (const char *at = strstr(base, names[i]); at != NULL; at = strstr(at + 1, names[i])) {
+            char after = at[strlen(names[i])];
+            if ((at == base || at[-1] == '-') && (after == '\0' || after == '-'))
+                return true;
+        }
+    return false;
+}
+
+/* What such a host compiler adds to the directories of headers, which clang would not know. It is
+ * asked; its own come before those of the C++ library. */
+static void find_wrapped(struct toolchain *t)
+{
+    if (is_plain_compiler(base_name(t->cxx)))
+        return;
+    struct strlist argv = {0};
+    list_add(&argv, "%s", t->cxx);
+    char *quoted = work_quoted(&argv);
+    char *command = xprintf("LC_ALL=C %s -E -v -x c++ /dev/null 2>&1 >/dev/null", quoted);
+    FILE *answer = popen(command, "r");
+    char line[PATH_MAX];
+    bool searched = false;
+    while (answer != NULL && fgets(line, sizeof line, answer) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        if (searched && (line[0] != ' ' || strstr(line, "/c++/") != NULL))
+            searched = false;
+        else if (searched)
+            list_add(&t->wrapped, "%s", line + 1);
+        else
+            searched = strncmp(line, "#include <", 10) == 0;
+    }
+    if (answer != NULL)
+        pclose(answer);
+    free(command);
+    free(quoted);
+}
+
 bool toolchain_find(struct toolchain *t, const struct cmdline *c, struct diag *d)
 {
     t->ar = xstrdup(c->value[OPT_archiver_binary] != NULL ? c->value[OPT_archiver_binary] : "ar");
     if (!find_self(t, d) || !find_clang(t, d) || !find_host_compiler(t, c, d) ||
         !cccl_find(t->support, &t->cccl, d))
         return false;
+    find_wrapped(t);
     find_gpu_math(t);
     return true;
 }

@@ -6,17 +6,18 @@
 #include "options.h"
 
 struct toolchain {
-    char *self;          /* this executable */
-    char *root;          /* the directory that holds bin, include and lib */
-    char *include;       /* our headers */
-    char *lib;           /* libcudart, libcuda, libcudadevrt */
-    char *support;       /* lib/weir: what only weircc reads */
-    char *gpu_math;      /* LLVM bitcode that defines __nv_* for GPUs; NULL: there is none */
-    char *clang;         /* clang++, version 19 */
-    char *clang_lib;     /* the libraries that belong to it */
-    char *cc;            /* host compiler for C and C++ inputs (-x tells it which) */
-    char *cxx;           /* host compiler that links */
-    char *ar;            /* archiver */
+    char *self;             /* this executable */
+    char *root;             /* the directory that holds bin, include and lib */
+    char *include;          /* our headers */
+    char *lib;              /* libcudart, libcuda, libcudadevrt */
+    char *support;          /* lib/weir: what only weircc reads */
+    char *gpu_math;         /* LLVM bitcode that defines __nv_* for GPUs; NULL: there is none */
+    char *clang;            /* clang++, version 19 */
+    char *clang_lib;        /* the libraries that belong to it */
+    char *cc;               /* host compiler for C and C++ inputs (-x tells it which) */
+    char *cxx;              /* host compiler that links */
+    char *ar;               /* archiver */
+    struct strlist wrapped; /* directories of headers that a host compiler like mpicxx adds */
     struct strlist cccl; /* directories of NVIDIA's open libraries of headers (cccl.h), or none */
 };
 

@@ -249,11 +249,9 @@ void fault_forget(CUcontext c)
     pthread_mutex_unlock(&c->fault_lock);
 }
 
-/* In a signal handler: what it calls may wait for a lock that this very thread holds (the pointer
- * was given to free(), say). Then the process ends by the alarm instead of the fault. */
-void fault_host(uint64_t address, uint64_t pc, bool write)
+/* `who` touches device memory, from code at `at`, which is in the program if anything there is. */
+static void tell_host(const char *who, uint64_t address, const char *at, bool write)
 {
-    unsigned before = alarm(HOST_SECONDS);
     struct mem_place p;
     struct symbol s;
     struct strbuf sb = {0};
@@ -261,9 +259,8 @@ void fault_host(uint64_t address, uint64_t pc, bool write)
     mem_place_of((const void *)(uintptr_t)address, &p);
     t->public = (struct weir_fault){.kind = WEIR_FAULT_HOST, .device = p.device};
     fill_address(&t->public, address, &p);
-    const char *at = symbol_program_pc((const void *)(uintptr_t)pc);
     t->public.host.address = at;
-    sb_printf(&sb, "host code %s device memory", write ? "writes" : "reads");
+    sb_printf(&sb, "%s %s device memory", who, write ? "writes" : "reads");
     if (symbol_find(at + 1, &s)) {
         symbol_words(&s, &sb);
         t->public.host.file = s.file;
@@ -275,7 +272,20 @@ void fault_host(uint64_t address, uint64_t pc, bool write)
     t->text = sb.items;
     fault_keep(t);
     fault_print(t->text);
+}
+
+/* In a signal handler: what it calls may wait for a lock that this very thread holds (the pointer
+ * was given to free(), say). Then the process ends by the alarm instead of the fault. */
+void fault_host(uint64_t address, uint64_t pc, bool write)
+{
+    unsigned before = alarm(HOST_SECONDS);
+    tell_host("host code", address, symbol_program_pc((const void *)(uintptr_t)pc), write);
     alarm(before);
+}
+
+void fault_host_call(const char *call, uint64_t address, const void *site, bool write)
+{
+    tell_host(call, address, (const char *)site - 1, write);
 }
 
 WEIR_API int weir_last_fault(struct weir_fault *out)

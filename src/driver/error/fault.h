@@ -14,5 +14,8 @@ void fault_forget(CUcontext c);
 
 /* Checked mode: tells that host code at `pc` touched device memory. For grid_set_host_touch. */
 void fault_host(uint64_t address, uint64_t pc, bool write);
+/* Likewise, that a library's function, which returns to `site`, was given memory that is not there.
+ */
+void fault_host_call(const char *call, uint64_t address, const void *site, bool write);
 
 #endif
