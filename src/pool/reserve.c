@@ -93,25 +93,6 @@ uint64_t reserve_excess(struct pool *p, uint64_t granules)
     return after > most ? after - most : 0;
 }
 
-bool reserve_grow(struct pool *p, uint64_t granules)
-{
-    uint64_t bytes = granules << GRANULE_SHIFT, most = bound(p, bytes);
-    /* What is given back may be what the new chunks were to prolong: then there is more to give. */
-    for (uint64_t excess; (excess = reserve_excess(p, granules)) > 0;)
-        if (reserve_release(p, (excess + MEM_CHUNK - 1) / MEM_CHUNK, false) == 0)
-            break;
-    uint64_t step = whole_chunks(p->reserved / 16 < STEP_MAX ? p->reserved / 16 : STEP_MAX);
-    bool step_fits = p->reserved + step <= most;
-    uint64_t joins = tail(p), need = whole_chunks(bytes - (joins < bytes ? joins : 0));
-    if (joins > 0 && ((step_fits && step > need && take(p, step, p->end)) || take(p, need, p->end)))
-        return true;
-    need = whole_chunks(bytes);
-    if (step_fits && step > need && take(p, step, 0))
-        return true;
-    /* After those taken last, so that what is freed there joins. */
-    return (p->end != 0 && take(p, need, p->end)) || take(p, need, 0);
-}
-
 /* ---- giving back ---- */
 
 /* Forgets what was in the chunks and gives them back. */
@@ -135,6 +116,7 @@ static void give_back(struct pool *p, uint64_t first, uint64_t n)
 struct release {
     struct pool *pool;
     uint64_t chunks; /* still to be given back */
+    uint64_t spared; /* the block that ends there is not given; 0: none */
     uint64_t passed; /* counts of the shard's stream up to this */
     uint64_t given;
 };
@@ -156,7 +138,7 @@ static bool release_block(void *self, struct pool_shard *s, struct block *b)
     struct release *r = self;
     uint64_t first = get(&b->first), end = first + get(&b->granules);
     uint64_t from = (first + CHUNK_GRANULES - 1) / CHUNK_GRANULES, to = end / CHUNK_GRANULES;
-    if (to <= from || (s->stream != NULL && b->count > r->passed))
+    if (to <= from || end == r->spared || (s->stream != NULL && b->count > r->passed))
         return true;
     if (to - from > r->chunks)
         from = to - r->chunks;
@@ -183,9 +165,9 @@ static bool release_block(void *self, struct pool_shard *s, struct block *b)
     return r->chunks > 0;
 }
 
-uint64_t reserve_release(struct pool *p, uint64_t chunks, bool proven)
+static uint64_t release(struct pool *p, uint64_t chunks, bool proven, uint64_t spared)
 {
-    struct release r = {.pool = p, .chunks = chunks};
+    struct release r = {.pool = p, .chunks = chunks, .spared = spared};
     /* The common one comes first; of others, what may be used again without further order. */
     size_t shards = proven || !pool_get_switch(p, POOL_OPPORTUNISTIC) ? 1 : p->shard_count;
     for (size_t i = 0; i < shards && r.chunks > 0; i++) {
@@ -196,6 +178,45 @@ uint64_t reserve_release(struct pool *p, uint64_t chunks, bool proven)
     }
     return r.given;
 }
+
+uint64_t reserve_release(struct pool *p, uint64_t chunks, bool proven)
+{
+    return release(p, chunks, proven, 0);
+}
+
+/* ---- growing ---- */
+
+/* Gives back what the pool would hold too much with that request: of all but the end that the new
+ * chunks prolong, which would have to be taken again; if there is nothing else, of that. */
+static void make_room(struct pool *p, uint64_t granules)
+{
+    uint64_t excess, given = 1;
+    while ((excess = reserve_excess(p, granules)) > 0 && given > 0) {
+        uint64_t chunks = (excess + MEM_CHUNK - 1) / MEM_CHUNK;
+        uint64_t end = tail(p) > 0 ? (p->end - p->map->base) >> GRANULE_SHIFT : 0;
+        given = release(p, chunks, false, end);
+        if (given == 0)
+            given = release(p, chunks, false, 0);
+    }
+}
+
+bool reserve_grow(struct pool *p, uint64_t granules)
+{
+    uint64_t bytes = granules << GRANULE_SHIFT, most = bound(p, bytes);
+    make_room(p, granules);
+    uint64_t step = whole_chunks(p->reserved / 16 < STEP_MAX ? p->reserved / 16 : STEP_MAX);
+    bool step_fits = p->reserved + step <= most;
+    uint64_t joins = tail(p), need = whole_chunks(bytes - (joins < bytes ? joins : 0));
+    if (joins > 0 && ((step_fits && step > need && take(p, step, p->end)) || take(p, need, p->end)))
+        return true;
+    need = whole_chunks(bytes);
+    if (step_fits && step > need && take(p, step, 0))
+        return true;
+    /* After those taken last, so that what is freed there joins. */
+    return (p->end != 0 && take(p, need, p->end)) || take(p, need, 0);
+}
+
+/* ---- all at once ---- */
 
 /* Makes the blocks of a run of chunks spare again. */
 static void forget_blocks(struct pool *p, uint64_t first, uint64_t end)
