@@ -149,22 +149,48 @@ static void unmap(struct range *r, struct mapping *m)
     r->spare = m;
 }
 
-/* Lets these devices' kernels, and no others, touch what is mapped there. */
-static bool allow(struct range *r, struct mapping *m, uint32_t devices)
+static uint64_t end_of(const struct mapping *m) { return (uint64_t)m->first + m->chunks; }
+
+/* Where the mappings end that come one after the other from that chunk on, as far as `end`, and may
+ * be touched by the same devices. */
+static uint64_t end_of_same(const struct range *r, uint64_t first, uint64_t end)
+{
+    uint64_t c = end_of(r->in[first]);
+    while (c < end && r->in[c]->devices == r->in[first]->devices)
+        c = end_of(r->in[c]);
+    return c;
+}
+
+/* Lets these devices' kernels, and no others, touch what is mapped there: one call for many
+ * mappings, since each costs as much as mapping does. */
+static bool allow(struct range *r, uint64_t first, uint64_t end, uint32_t devices)
 {
     CUmemAccessDesc d[MEM_MAX_DEVICES];
     size_t count = 0;
+    uint32_t was = r->in[first]->devices;
     for (int i = 0; i < MEM_MAX_DEVICES; i++)
-        if ((m->devices ^ devices) >> i & 1)
+        if ((was ^ devices) >> i & 1)
             d[count++] =
                 (CUmemAccessDesc){.location = {CU_MEM_LOCATION_TYPE_DEVICE, i},
                                   .flags = devices >> i & 1 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
                                                             : CU_MEM_ACCESS_FLAGS_PROT_NONE};
-    if (count > 0 && driver.cuMemSetAccess(address_of(r, m->first), m->chunks * (uint64_t)MEM_CHUNK,
-                                           d, count) != CUDA_SUCCESS)
+    if (count > 0 && driver.cuMemSetAccess(address_of(r, first), (end - first) * MEM_CHUNK, d,
+                                           count) != CUDA_SUCCESS)
         return false;
-    m->devices = devices;
+    for (uint64_t c = first; c < end; c = end_of(r->in[c]))
+        r->in[c]->devices = devices;
     return true;
+}
+
+/* The same for all mappings that have some of these chunks. */
+static bool allow_all(struct range *r, uint64_t first, uint64_t end, uint32_t devices)
+{
+    bool good = true;
+    for (uint64_t c = r->in[first]->first, next; c < end && good; c = next) {
+        next = end_of_same(r, c, end);
+        good = r->in[c]->devices == devices || allow(r, c, next, devices);
+    }
+    return good;
 }
 
 /* ---- which chunks ---- */
@@ -233,8 +259,7 @@ static bool take_run(struct range *r, int device, uint64_t first, uint64_t n, co
                      uint32_t devices)
 {
     bool mapped = map_run(r, device, first, n, owner);
-    for (uint64_t c = first; c < first + n && mapped; c++)
-        mapped = r->in[c]->devices == devices || allow(r, r->in[c], devices);
+    mapped = mapped && allow_all(r, first, first + n, devices);
     for (uint64_t c = first; c < first + n && mapped; c++) {
         r->states[c] = CHUNK_TAKEN;
         r->kept -= MEM_CHUNK;
@@ -283,9 +308,7 @@ static void range_allow(int device, uint64_t base, uint64_t bytes, uint32_t devi
     struct range *r = &ranges[device];
     uint64_t first = (base - r->base) / MEM_CHUNK, end = first + bytes / MEM_CHUNK;
     pthread_mutex_lock(&r->lock);
-    for (uint64_t c = first; c < end; c++)
-        if (r->in[c]->devices != devices)
-            allow(r, r->in[c], devices);
+    allow_all(r, first, end, devices);
     pthread_mutex_unlock(&r->lock);
 }
 
