@@ -255,6 +255,10 @@ struct rewriting {
     struct renames renames;
     struct strbuf functions; /* written for launches, for the end of the text */
     int count;               /* of them */
+    struct {
+        struct span *items;
+        size_t count, cap;
+    } launched; /* names of functions, each of a launch */
     struct diag *d;
 };
 
@@ -393,6 +397,8 @@ static bool write_launch(struct rewriting *r, const char *p, const char *end, st
     }
     if (ok) {
         struct strbuf call = {0};
+        if (*callee == '@')
+            vec_push(&r->launched, name_at(callee + 1));
         write_function(r, args.items, args.count);
         sb_printf(&call, "  call void @__weir_gpu_launch.%d(ptr %.*s, %.*s%s%.*s", r->count++,
                   (int)(open - callee), callee, (int)config.size, config.text,
@@ -449,19 +455,41 @@ static const struct pending *launch_at(const struct launches *l, const char *lin
     return NULL;
 }
 
+static bool is_declared_function(const char *llvm, struct span name)
+{
+    char *called = xprintf(" @%.*s(", (int)name.size, name.text);
+    bool found = false;
+    for (const char *at = llvm; !found && (at = strstr(at, called)) != NULL; at++) {
+        const char *line = at;
+        while (line > llvm && line[-1] != '\n')
+            line--;
+        found = starts(line, "declare ");
+    }
+    free(called);
+    return found;
+}
+
 static void declare(struct strbuf *out, const char *name, const char *declaration)
 {
-    char *defined = xprintf(" @%s(", name);
-    bool known = false;
-    for (const char *at = out->items; !known && (at = strstr(at, defined)) != NULL; at++) {
-        const char *line = at;
-        while (line > out->items && line[-1] != '\n')
-            line--;
-        known = starts(line, "declare ");
-    }
-    free(defined);
-    if (!known)
+    if (!is_declared_function(out->items, (struct span){name, strlen(name)}))
         sb_printf(out, "\ndeclare %s\n", declaration);
+}
+
+/* Says of kernels of other files that they are kernels: clang says it of definitions alone, and the
+ * assembler's linker takes no function for one. */
+static void annotate_kernels(const struct rewriting *r, const char *llvm)
+{
+    const unsigned first = 4000000000u; /* a number of metadata that clang does not reach */
+    for (size_t i = 0; i < r->launched.count; i++) {
+        struct span name = r->launched.items[i];
+        bool again = false;
+        for (size_t k = 0; k < i && !again; k++)
+            again = same(r->launched.items[k], name);
+        if (!again && is_declared_function(llvm, name))
+            sb_printf(r->out,
+                      "\n!nvvm.annotations = !{!%u}\n!%u = !{ptr @%.*s, !\"kernel\", i32 1}\n",
+                      first + (unsigned)i, first + (unsigned)i, (int)name.size, name.text);
+    }
 }
 
 bool gpu_form_llvm(const char *llvm, struct strbuf *out, struct diag *d)
@@ -489,7 +517,9 @@ bool gpu_form_llvm(const char *llvm, struct strbuf *out, struct diag *d)
         declare(out, "llvm.memcpy.p0.p0.i64",
                 "void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1 immarg)");
         sb_append(out, r.functions.items, r.functions.count);
+        annotate_kernels(&r, llvm);
     }
+    free(r.launched.items);
     sb_free(&r.functions);
     free(r.renames.items);
     free(l.open.items);
