@@ -193,6 +193,8 @@ static uint64_t narrow(uint32_t type, double d)
     switch (type) {
     case JIT_F64: memcpy(&bits, &d, 8); return bits;
     case JIT_F16: {
+        if (d != d)
+            return 0x7fff;
         _Float16 h = (_Float16)d;
         uint16_t u;
         memcpy(&u, &h, 2);
@@ -207,7 +209,7 @@ static uint64_t narrow(uint32_t type, double d)
         w += 0x7fff + (w >> 16 & 1);
         return w >> 16;
     }
-    default: memcpy(&w, &f, 4); return w;
+    default: memcpy(&w, &f, 4); return f != f ? 0x7fffffff : w;
     }
 }
 

@@ -2,11 +2,14 @@
  * (abi/tensor_map.h), reductions likewise, and the instructions that change a map.
  *
  * A box is copied row by row, a row being what lies along the first dimension, or in im2col mode
- * the channels of a pixel. In shared memory the rows are dense, and swizzled by their offset in the
- * block's window. What is outside the tensor is filled on the way in and left out on the way back.
+ * the channels of a pixel. In shared memory the rows are dense, but not closer than the swizzle is
+ * wide, and swizzled by their offset in the block's window. What is outside the tensor is filled on
+ * the way in and left out on the way back, where the first dimension's size counts in pieces of 16
+ * bytes: stores write the padding of the tensor's last piece, too.
  *
  * Maps and addresses are the program's: any access may fault, so nothing is held. */
 #include "abi/tensor_map.h"
+#include "base/round.h"
 #include "exec/bulk.h"
 #include "exec/cdp.h"
 #include "exec/check.h"
@@ -27,10 +30,12 @@ struct copy {
     const void *pc;   /* of the instruction */
     uint32_t element; /* bytes */
     uint32_t row;     /* elements of a row in shared memory */
+    uint32_t pitch;   /* bytes from one row to the next there */
     int32_t at[TENSOR_DIMS];
     int32_t offset[3];                /* im2col */
     uint64_t shared;                  /* offset in the window */
-    uint64_t done;                    /* bytes of shared memory so far */
+    uint64_t done;                    /* offset of the next row from there */
+    uint64_t copied;                  /* bytes so far */
     uint64_t window[JIT_CLUSTER_MAX]; /* addresses of the blocks' windows */
     uint32_t windows;                 /* how many */
     _Alignas(64) uint8_t buffer[MAX_ROW];
@@ -65,6 +70,13 @@ static uint64_t swizzled(const struct tensor_map *m, uint64_t offset)
     return offset ^ (offset >> 7 & mask) << 4;
 }
 
+/* Rows that are shorter than the swizzle is wide begin at its multiples. */
+static uint32_t row_pitch(const struct copy *c)
+{
+    uint32_t bytes = c->row * c->element, width = c->m.swizzle != 0 ? PIECE << c->m.swizzle : 0;
+    return bytes < width ? width : bytes;
+}
+
 /* Where a piece of the row lies, in the w-th of the blocks. */
 static uint64_t piece_at(const struct copy *c, uint32_t w, uint32_t at)
 {
@@ -79,6 +91,12 @@ static void tell_access(const struct copy *c, uint64_t at, uint64_t bytes, bool 
         grid_wrote(c->j, (const void *)at, bytes);
 }
 
+static void row_ends(struct copy *c)
+{
+    c->done += c->pitch;
+    c->copied += c->row * c->element;
+}
+
 static void put_row(struct copy *c)
 {
     uint32_t bytes = c->row * c->element;
@@ -87,7 +105,7 @@ static void put_row(struct copy *c)
             tell_access(c, piece_at(c, w, at), PIECE, true);
             memcpy((void *)piece_at(c, w, at), c->buffer + at, PIECE);
         }
-    c->done += bytes;
+    row_ends(c);
 }
 
 static void get_row(struct copy *c)
@@ -97,7 +115,7 @@ static void get_row(struct copy *c)
         tell_access(c, piece_at(c, 0, at), PIECE, false);
         memcpy(c->buffer + at, (const void *)piece_at(c, 0, at), PIECE);
     }
-    c->done += bytes;
+    row_ends(c);
 }
 
 /* ---- elements ---- */
@@ -145,7 +163,10 @@ static uint32_t reduced_as(const struct copy *c)
     uint32_t op = (c->op >> 8) - 1, type = types[c->m.type];
     bool wide = type == JIT_F32 + 1 || type == JIT_F64 + 1;
     bool half = type == JIT_F16 + 1 || type == JIT_BF16 + 1;
-    if (type == 0 || (wide && op != JIT_REDUCE_ADD) || (half && op > JIT_REDUCE_MAX))
+    bool counts = op == JIT_REDUCE_INC || op == JIT_REDUCE_DEC;
+    if (type == 0 || (wide && op != JIT_REDUCE_ADD) || (half && op > JIT_REDUCE_MAX) ||
+        (counts && type != JIT_U32 + 1) ||
+        (type == JIT_S64 + 1 && op != JIT_REDUCE_MIN && op != JIT_REDUCE_MAX))
         leave(c->j, GRID_FAULT_ILLEGAL, c->lane,
               "the tensor map's type of elements has no such reduction");
     return type - 1;
@@ -187,6 +208,8 @@ static void copy_row(struct copy *c, uint64_t address, int64_t first, int64_t en
 static void copy_along(struct copy *c, uint64_t address, bool inside)
 {
     int64_t size = (int64_t)c->m.size_1[0] + 1, at = c->at[0];
+    if ((c->op & JIT_TENSOR_STORES) != 0)
+        size = (int64_t)(round_up((uint64_t)size * c->element, PIECE) / c->element);
     int64_t first = at < 0 ? -at : 0, end = size - at < c->row ? size - at : c->row;
     copy_row(c, address + (uint64_t)(at * c->element), inside ? first : 0, inside ? end : 0);
 }
@@ -292,10 +315,10 @@ static void tell(struct copy *c, uint64_t barrier, uint64_t ctas)
     if ((c->op & JIT_TENSOR_STORES) != 0)
         return;
     if ((c->op & JIT_TENSOR_MANY) == 0)
-        bulk_complete(j, barrier, c->done, c->lane);
+        bulk_complete(j, barrier, c->copied, c->lane);
     for (uint32_t r = 0; r < j->cluster_size && (c->op & JIT_TENSOR_MANY) != 0; r++)
         if ((ctas >> r & 1) != 0)
-            bulk_complete(j, cluster_map(j, barrier, r), c->done, c->lane);
+            bulk_complete(j, cluster_map(j, barrier, r), c->copied, c->lane);
 }
 
 void weir_rt_tensor_copy(struct jit_block *j, uint32_t op, uint32_t mask,
@@ -309,7 +332,7 @@ void weir_rt_tensor_copy(struct jit_block *j, uint32_t op, uint32_t mask,
         c.op = op;
         c.lane = lane;
         c.windows = 0;
-        c.done = 0;
+        c.done = c.copied = 0;
         c.m = read_map(j, rows[JIT_TENSOR_MAP][lane], lane);
         c.element = tensor_element_bytes(c.m.type);
         c.row = c.m.im2col ? c.m.channels : c.m.box[0];
@@ -322,12 +345,16 @@ void weir_rt_tensor_copy(struct jit_block *j, uint32_t op, uint32_t mask,
             c.row * c.element % PIECE != 0 || c.row * c.element > MAX_ROW)
             leave(j, GRID_FAULT_ILLEGAL, lane,
                   "the tensor map is for other dimensions or another mode, or its box is wrong");
+        c.pitch = row_pitch(&c);
         for (uint32_t d = 0; d < TENSOR_DIMS; d++)
             c.at[d] =
                 (int32_t)(rows[JIT_TENSOR_COORDINATES + d / 2][lane] >> (d % 2 != 0 ? 32 : 0));
         if (c.m.interleave == 0 && c.at[0] * (int32_t)c.element % PIECE != 0)
             leave(j, GRID_FAULT_ILLEGAL, lane,
                   "a box begins at a multiple of 16 bytes along the first dimension");
+        for (uint32_t d = 0; d <= c.m.rank_1 && (op & JIT_TENSOR_STORES) != 0; d++)
+            if (c.at[d] < 0)
+                leave(j, GRID_FAULT_ILLEGAL, lane, "a store begins at no coordinate below 0");
         for (uint32_t a = 0; a < 3; a++)
             c.offset[a] = (int32_t)(rows[JIT_TENSOR_OFFSETS][lane] >> 16 * a & 0xffff);
         uint64_t ctas = (op & JIT_TENSOR_MANY) != 0 ? rows[JIT_TENSOR_CTAS][lane] : 0;

@@ -264,6 +264,20 @@ static size_t swizzled(CUtensorMapSwizzle s, size_t n)
     return line * 128 + (piece ^ (line % span)) * 16 + n % 16;
 }
 
+/* Byte of shared memory at which the box's element k lies, if rows have so many elements: rows that
+ * are shorter than the swizzle is wide begin at its multiples. */
+static size_t in_box(CUtensorMapSwizzle s, size_t row, size_t element, size_t k)
+{
+    size_t width = s == CU_TENSOR_MAP_SWIZZLE_NONE ? 0 : (size_t)16 << s;
+    size_t pitch = row * element < width ? width : row * element;
+    return swizzled(s, k / row * pitch + k % row * element);
+}
+
+static size_t in_box(const tensor &t, size_t k)
+{
+    return in_box(t.swizzle, t.box[0], (size_t)t.element, k);
+}
+
 /* Where element `at` of the tensor is; -1: outside. */
 static long position(const tensor &t, const long *at)
 {
@@ -322,7 +336,7 @@ static size_t wrong_elements(const tensor &t, const coordinates &c)
 {
     size_t wrong = 0;
     each(t, c, [&](size_t k, long p) {
-        const unsigned char *is = &got[swizzled(t.swizzle, k * (size_t)t.element)];
+        const unsigned char *is = &got[in_box(t, k)];
         unsigned char zero[8] = {};
         if (p < 0 && t.fill != 0)
             wrong += !is_nan(t, is);
@@ -339,7 +353,7 @@ static void check_load(const tensor &t, const coordinates &c)
     load_box<<<1, 64>>>(map, nullptr, t.rank, c, (int)(count * (size_t)t.element), device_box);
     fetch();
     CHECK_EQ_INT(wrong_elements(t, c), 0);
-    for (size_t n = (count * (size_t)t.element + 1023) / 1024 * 1024; n < BOX_BYTES; n++)
+    for (size_t n = (in_box(t, count - 1) + 1024) / 1024 * 1024; n < BOX_BYTES; n++)
         if (got[n] != 0xee) {
             CHECK(!"bytes after the box were written");
             break;
@@ -396,6 +410,14 @@ static void test_swizzles()
         check_load(t, {{192, 20}});
         cudaFree(t.device);
     }
+    for (int s = CU_TENSOR_MAP_SWIZZLE_32B; s <= CU_TENSOR_MAP_SWIZZLE_128B; s++)
+        for (int bytes = 16; bytes < 16 << s; bytes += 16) {
+            int box[2] = {bytes / 2, 21};
+            tensor t = make(CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, 2, sizes, box, nullptr,
+                            (CUtensorMapSwizzle)s);
+            check_load(t, {{8, 3}});
+            cudaFree(t.device);
+        }
 }
 
 static void test_fills()
@@ -444,22 +466,22 @@ static void test_floats()
 template <int op, class T> static void test_store(CUtensorMapDataType type, T (*combine)(T, T))
 {
     static const int sizes[2] = {40, 12}, box[2] = {32, 6};
-    static const coordinates where[] = {{{16, 2}}, {{-16, -2}}, {{16, 9}}};
-    for (int s = CU_TENSOR_MAP_SWIZZLE_NONE; s <= CU_TENSOR_MAP_SWIZZLE_128B;
-         s += CU_TENSOR_MAP_SWIZZLE_128B)
+    static const coordinates where[] = {{{0, 0}}, {{16, 2}}, {{16, 9}}, {{48, 3}}};
+    for (int s = CU_TENSOR_MAP_SWIZZLE_NONE; s <= CU_TENSOR_MAP_SWIZZLE_128B; s++)
         for (const coordinates &c : where) {
-            if (s != 0 && sizeof(T) == 8)
+            if (s != 0 && sizeof(T) * 32 > (size_t)16 << s)
                 continue; /* the rows are too long */
             tensor t = make(type, sizeof(T), 2, sizes, box, nullptr, (CUtensorMapSwizzle)s);
             T *tensor_elements = (T *)t.host.data();
             for (size_t n = 0; n < t.host.size() / sizeof(T); n++)
                 tensor_elements[n] = (T)(random_word() % 1000);
             cudaMemcpy(t.device, t.host.data(), t.host.size(), cudaMemcpyHostToDevice);
-            size_t bytes = 32 * 6 * sizeof(T);
-            std::vector<unsigned char> in((bytes + 1023) / 1024 * 1024);
-            each(t, c, [&](size_t k, long p) {
+            std::vector<unsigned char> in((in_box(t, 32 * 6 - 1) + 1024) / 1024 * 1024);
+            tensor padded = t; /* what is written: rows to the end of their last 16 bytes */
+            padded.size[0] = (t.size[0] * sizeof(T) + 15) / 16 * 16 / sizeof(T);
+            each(padded, c, [&](size_t k, long p) {
                 T x = (T)(random_word() % 1000);
-                memcpy(&in[swizzled(t.swizzle, k * sizeof(T))], &x, sizeof x);
+                memcpy(&in[in_box(t, k)], &x, sizeof x);
                 if (p >= 0) {
                     T *to = (T *)&t.host[(size_t)p];
                     *to = combine(*to, x);
@@ -526,7 +548,8 @@ static void check_pixels(int rank, const int *size, const int *lower, const int 
                 x[d] = at[d] + (d == 0 ? n : d < rank - 1 ? o.at[d - 1] : 0);
             long p = position(t, x);
             uint16_t zero = 0;
-            wrong += memcmp(&got[swizzled(swizzle, ((size_t)pixel * channels + n) * 2)],
+            size_t k = (size_t)pixel * (size_t)channels + (size_t)n;
+            wrong += memcmp(&got[in_box(swizzle, (size_t)channels, 2, k)],
                             p < 0 ? (void *)&zero : &t.host[(size_t)p], 2) != 0;
         }
         int d = 1;
@@ -555,6 +578,8 @@ static void test_images()
         for (unsigned short x = 0; x < 3; x++)
             check_pixels(4, size4, lower4, upper4, nullptr, 64, 64, {{0, 4, 3, 1}}, {{x, y}},
                          CU_TENSOR_MAP_SWIZZLE_128B);
+    check_pixels(4, size4, lower4, upper4, nullptr, 16, 64, {{0, 4, 3, 1}}, {{1, 1}},
+                 CU_TENSOR_MAP_SWIZZLE_128B); /* channels that are fewer than the swizzle is wide */
     static const int step4[4] = {1, 2, 2, 1};
     check_pixels(4, size4, lower4, upper4, step4, 32, 20, {{32, -1, 1, 0}}, {{1, 2}},
                  CU_TENSOR_MAP_SWIZZLE_64B);
