@@ -188,7 +188,7 @@ uint64_t reserve_release(struct pool *p, uint64_t chunks, bool proven)
 
 /* Gives back what the pool would hold too much with that request: of all but the end that the new
  * chunks prolong, which would have to be taken again; if there is nothing else, of that. */
-static void make_room(struct pool *p, uint64_t granules)
+static void keep_bound(struct pool *p, uint64_t granules)
 {
     uint64_t excess, given = 1;
     while ((excess = reserve_excess(p, granules)) > 0 && given > 0) {
@@ -203,7 +203,7 @@ static void make_room(struct pool *p, uint64_t granules)
 bool reserve_grow(struct pool *p, uint64_t granules)
 {
     uint64_t bytes = granules << GRANULE_SHIFT, most = bound(p, bytes);
-    make_room(p, granules);
+    keep_bound(p, granules);
     uint64_t step = whole_chunks(p->reserved / 16 < STEP_MAX ? p->reserved / 16 : STEP_MAX);
     bool step_fits = p->reserved + step <= most;
     uint64_t joins = tail(p), need = whole_chunks(bytes - (joins < bytes ? joins : 0));
