@@ -1,10 +1,14 @@
 /* gather_scatter.c: accesses whose lanes are not known to be neighbours: gathers, scatters, and the
  * run-time test that avoids them. */
+#include <llvm-c/DebugInfo.h>
+
+#include <stdio.h>
 #include <string.h>
 
 #include "compiler/codegen/instructions.h"
 #include "compiler/codegen/memory/access.h"
 #include "compiler/codegen/memory/memory.h"
+#include "compiler/codegen/module_function.h"
 #include "compiler/codegen/values.h"
 
 /* ---- base and index ---- */
@@ -176,28 +180,68 @@ static LLVMValueRef lane_pointers(struct codegen *cg, const struct access *a,
     return LLVMBuildIntToPtr(b, at, LLVMVectorType(cg->ptr, lanes), "");
 }
 
-/* Checks lanes whose stride keeps them aligned alike, by the first lane of each segment. */
+/* The function (due - 1, address, ...) that returns the first of n addresses which has one of those
+ * bits. A function, since it stands beside thousands of accesses in unrolled kernels. */
+static LLVMValueRef first_misaligned_function(struct codegen *cg, unsigned n)
+{
+    static const char *const flags[] = {"noinline", "nounwind", "cold"};
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMTypeRef params[MAX_SEGS + 1];
+    char name[40];
+    snprintf(name, sizeof name, "weir_first_misaligned_%u", n);
+    LLVMValueRef fn = LLVMGetNamedFunction(cg->alu.module, name);
+    if (fn != NULL)
+        return fn;
+    for (unsigned k = 0; k <= n; k++)
+        params[k] = cg->i64;
+    fn = LLVMAddFunction(cg->alu.module, name, LLVMFunctionType(cg->i64, params, n + 1, false));
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    for (size_t k = 0; k < WEIR_COUNT(flags); k++)
+        LLVMAddAttributeAtIndex(
+            fn, LLVMAttributeFunctionIndex,
+            LLVMCreateEnumAttribute(
+                cg->alu.ctx, LLVMGetEnumAttributeKindForName(flags[k], strlen(flags[k])), 0));
+    LLVMBasicBlockRef back = LLVMGetInsertBlock(b);
+    LLVMMetadataRef line = LLVMGetCurrentDebugLocation2(b);
+    LLVMSetCurrentDebugLocation2(b, NULL);
+    LLVMPositionBuilderAtEnd(b, append_bb(cg, fn, "entry"));
+    LLVMValueRef first = LLVMGetParam(fn, n);
+    for (unsigned k = n - 1; k >= 1; k--) {
+        LLVMValueRef low = LLVMBuildAnd(b, LLVMGetParam(fn, k), LLVMGetParam(fn, 0), "");
+        LLVMValueRef bad = LLVMBuildICmp(b, LLVMIntNE, low, c64(cg, 0), "");
+        first = LLVMBuildSelect(b, bad, LLVMGetParam(fn, k), first, "");
+    }
+    LLVMBuildRet(b, first);
+    LLVMPositionBuilderAtEnd(b, back);
+    LLVMSetCurrentDebugLocation2(b, line);
+    return fn;
+}
+
+/* Checks lanes whose stride keeps them aligned alike, by the first lane of each segment; for
+ * segments without active lanes, an aligned address stands. */
 static void check_segment_alignment(struct codegen *cg, const struct access *a)
 {
     LLVMBuilderRef b = cg->alu.b;
-    unsigned due = mem_alignment(a), seg = a->uniformity.seg;
+    unsigned due = mem_alignment(a), seg = a->uniformity.seg, n = (unsigned)nsegs(seg);
     if ((1ull << (a->uniformity.align & 63)) >= due)
         return;
-    LLVMValueRef any = NULL, at[MAX_SEGS], bad[MAX_SEGS];
-    for (int s = 0; s < nsegs(seg); s++) {
-        at[s] = mem_base(cg, a->at, seg, s);
-        LLVMValueRef low = LLVMBuildAnd(b, at[s], c64(cg, due - 1), "");
-        bad[s] = LLVMBuildICmp(b, LLVMIntNE, low, c64(cg, 0), "");
+    LLVMValueRef any = NULL, args[MAX_SEGS + 1] = {c64(cg, due - 1)};
+    for (unsigned s = 0; s < n; s++) {
+        LLVMValueRef at = mem_base(cg, a->at, seg, (int)s);
         if (seg != SEG_WARP && cg->mask != NULL)
-            bad[s] = LLVMBuildAnd(b, bad[s], mem_segment_active(cg, seg, s), "");
-        any = any != NULL ? LLVMBuildOr(b, any, bad[s], "") : bad[s];
+            at = LLVMBuildSelect(b, mem_segment_active(cg, seg, (int)s), at, c64(cg, 0), "");
+        args[1 + s] = at;
+        any = any != NULL ? LLVMBuildOr(b, any, at, "") : at;
     }
+    any = LLVMBuildICmp(b, LLVMIntNE, LLVMBuildAnd(b, any, args[0], ""), c64(cg, 0), "");
     LLVMBasicBlockRef yes = new_bb(cg, "misaligned"), no = new_bb(cg, "aligned");
     LLVMBuildCondBr(b, any, yes, no);
     LLVMPositionBuilderAtEnd(b, yes);
-    LLVMValueRef first = at[nsegs(seg) - 1];
-    for (int s = nsegs(seg) - 2; s >= 0; s--)
-        first = LLVMBuildSelect(b, bad[s], at[s], first, "");
+    LLVMValueRef first = args[1];
+    if (n > 1) {
+        LLVMValueRef fn = first_misaligned_function(cg, n);
+        first = LLVMBuildCall2(b, LLVMGlobalGetValueType(fn), fn, args, n + 1, "");
+    }
     if (a->space == PTX_SPACE_SHARED)
         first = LLVMBuildAdd(b, first, LLVMBuildPtrToInt(b, cg->block.shared, cg->i64, ""), "");
     emit_fault(cg, JIT_FAULT_MISALIGNED, mask_bits(cg), first);
