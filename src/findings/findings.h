@@ -17,7 +17,11 @@ struct finding_place {
     const char *file, *function;
     const char *kernel; /* code made of a launch: what it launches */
     int line;
-    bool stub;          /* all of the function is that, and who calls it is meant */
+    bool stub; /* all of the function is that, and who calls it is meant */
+    /* The function that the code is of, where that is inlined, and where it was; NULL: it is not.
+     */
+    const char *inlined, *inlined_file;
+    int inlined_line;
 };
 
 enum { FINDING_FRAMES = 8 };

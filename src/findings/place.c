@@ -42,14 +42,26 @@ static bool is_api(const char *function)
     return strncmp(name, "cu", 2) == 0 && isupper((unsigned char)name[2]);
 }
 
+/* Whether a kernel, as people write it, is the function of that name. */
+static bool is_named(const char *kernel, const char *name)
+{
+    size_t length = strlen(name);
+    const char *at = strstr(kernel, name);
+    return at != NULL && (at[length] == '(' || at[length] == '<' || at[length] == '\0');
+}
+
 /* Looks up frame n. nvcc's code has around each kernel's stub a host function with the kernel's
- * name, which is stub as well. */
+ * name, which is stub as well; where a compiler has inlined it, who called it is meant. */
 static void look_up(const struct finding_site *site, int n, struct finding_place at[FINDING_FRAMES])
 {
     at[n] = (struct finding_place){0};
     findings_options.host(site->frames[n], &at[n]);
-    if (n > 0 && at[n - 1].stub && at[n].kernel == NULL && at[n].function != NULL &&
-        strcmp(at[n].function, at[n - 1].kernel) == 0) {
+    if (n == 0 || !at[n - 1].stub || at[n - 1].kernel == NULL || at[n].kernel != NULL)
+        return;
+    if (at[n].inlined != NULL && is_named(at[n - 1].kernel, at[n].inlined)) {
+        at[n].file = at[n].inlined_file;
+        at[n].line = at[n].inlined_line;
+    } else if (at[n].function != NULL && strcmp(at[n].function, at[n - 1].kernel) == 0) {
         at[n].kernel = at[n - 1].kernel;
         at[n].stub = true;
     }

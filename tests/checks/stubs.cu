@@ -23,6 +23,30 @@ STUBS(inlined, Z7inlinedi, inline __attribute__((always_inline)))
 STUBS(stub_inlined_, Z12stub_inlinedi, inline __attribute__((always_inline)))
 __attribute__((noinline)) void stub_inlined(int n) { __device_stub__Z12stub_inlinedi(n); }
 
+/* nvcc 13's stubs call the runtime by a function of a header; a compiler inlines that into the stub, and
+ * the function around the stub where it is called. */
+__attribute__((noinline)) static cudaError_t __cudaLaunchKernel_helper(cudaKernel_t kernel)
+{
+    return __cudaLaunchKernel(kernel, 1, 4096, nullptr, 0, 0);
+}
+__attribute__((noinline)) static void __device_stub__Z9by_helperi(int)
+{
+    cudaKernel_t kernel;
+    DO(__cudaGetKernel(&kernel, (const void *)nothing));
+    __cudaLaunchKernel_helper(kernel);
+}
+__attribute__((noinline)) void by_helper(int n) { __device_stub__Z9by_helperi(n); }
+__attribute__((noinline)) static void __device_stub__Z14around_inlinedi(int)
+{
+    cudaKernel_t kernel;
+    DO(__cudaGetKernel(&kernel, (const void *)nothing));
+    __cudaLaunchKernel(kernel, 1, 4096, nullptr, 0, 0);
+}
+__attribute__((always_inline)) inline void around_inlined(int n)
+{
+    __device_stub__Z14around_inlinedi(n);
+}
+
 CASE(module_of_the_program)
 {
     cudaKernel_t kernel;
@@ -51,4 +75,14 @@ CASE(stubs_of_nvcc_inlined)
 CASE(stub_of_nvcc_inlined)
 {
     stub_inlined(1); // EXPECT kernel stub_inlined\(int\) never ran: its launch at \S*LINE failed
+}
+
+CASE(stub_of_nvcc_with_a_helper)
+{
+    by_helper(1); // EXPECT kernel by_helper\(int\) never ran: its launch at \S*LINE failed
+}
+
+CASE(stub_in_a_function_that_is_inlined)
+{
+    around_inlined(1); // EXPECT kernel around_inlined\(int\) never ran: its launch at \S*LINE failed
 }

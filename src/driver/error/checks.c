@@ -30,8 +30,14 @@ bool check_host_place(const void *pc, struct finding_place *out)
     struct symbol s = {0};
     if (!symbol_find(pc, &s))
         return false;
-    *out = (struct finding_place){
-        .file = s.file, .function = s.function, .line = s.line, .kernel = s.kernel, .stub = s.stub};
+    *out = (struct finding_place){.file = s.file,
+                                  .function = s.function,
+                                  .line = s.line,
+                                  .kernel = s.kernel,
+                                  .stub = s.stub,
+                                  .inlined = s.inlined,
+                                  .inlined_file = s.inlined_file,
+                                  .inlined_line = s.inlined_line};
     return true;
 }
 

@@ -194,6 +194,19 @@ static bool leave_scope(Dwarf_Die *unit, Dwarf_Die *scopes, int count, int *n, s
     return true;
 }
 
+/* Of code that is no launch itself: it may be what calls one. */
+static void find_inlined(Dwarf_Die *unit, Dwarf_Die *scopes, int count, struct symbol *out)
+{
+    int n = 0;
+    struct symbol caller = {0};
+    if (!leave_scope(unit, scopes, count, &n, &caller) || caller.file == NULL)
+        return;
+    const char *name = dw.dwarf_diename(&scopes[n - 1]);
+    out->inlined = name != NULL ? symbols_keep(name) : NULL;
+    out->inlined_file = caller.file;
+    out->inlined_line = caller.line;
+}
+
 /* A launch is meant where it stands, not where its kernel is defined: both compilers give the
  * kernel's line to the function that launches it, nvcc also to the one around that, which has the
  * kernel's name. */
@@ -203,11 +216,15 @@ static void find_launch(Dwarf_Die *unit, Dwarf_Die *scopes, int count, struct sy
     bool nvcc = false;
     while (n < count && (out->kernel = kernel_of_scope(&scopes[n], &nvcc)) == NULL)
         n++;
-    if (n == count)
+    if (n == count) {
+        find_inlined(unit, scopes, count, out);
         return;
+    }
     out->stub = !leave_scope(unit, scopes, count, &n, out);
     if (out->stub || !nvcc)
         return;
+    while (n < count && dw.dwarf_tag(&scopes[n]) == DW_TAG_lexical_block)
+        n++;
     const char *name = n < count ? dw.dwarf_diename(&scopes[n]) : NULL;
     if (name != NULL && strstr(out->kernel, name) != NULL)
         out->stub = !leave_scope(unit, scopes, count, &n, out);
@@ -275,6 +292,10 @@ bool symbol_find(const void *address, struct symbol *out)
     }
     if (open_dw())
         find_with_dw(at, out);
+    /* nvcc 13's stubs call the runtime by a function of a header. */
+    static const char helper[] = "__cudaLaunchKernel_helper";
+    if (out->function != NULL && strncmp(out->function, helper, sizeof helper - 1) == 0)
+        out->stub = true;
     bool nvcc;
     if (out->kernel == NULL && (out->kernel = kernel_of_stub(out->function, &nvcc)) != NULL)
         out->stub = true;

@@ -19,6 +19,9 @@ struct symbol {
      * is inlined, file and line are those of the launch. */
     const char *kernel;
     bool stub; /* all of the function is such code, and what calls it is the program's */
+    /* The function that the code is of, where that is inlined, and where it was. */
+    const char *inlined, *inlined_file;
+    int inlined_line;
 };
 
 /* Looks up the instruction before `address`, as return addresses need it. False when nothing is
