@@ -163,7 +163,8 @@ enum weir_call {
 void weir_announce_call(enum weir_call call, const void *caller);
 /* Whether anyone observes what happens in this process, a trace for example; to be asked once. If
  * so, such a layer says on each thread when a call of its own begins (its name, and the address it
- * returns to, stay valid) and ends (with what it returns). Calls inside calls change nothing. */
+ * returns to, stay valid) and ends (with what it returns). Calls inside calls change nothing. Without
+ * a name nobody is told: of the driver's calls that the layer makes until it ends, for itself. */
 int weir_observing(void);
 void weir_call_begins(const char *name, const void *caller);
 void weir_call_ends(int error);

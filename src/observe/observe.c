@@ -130,7 +130,8 @@ void observe_call_begins(const char *name, const void *site)
     if (t->depth++ > 0)
         return;
     t->call = (struct observe_call){.name = name, .site = site, .begun = clock_ns()};
-    TELL(call_begun, &t->call);
+    if (name != NULL)
+        TELL(call_begun, &t->call);
 }
 
 void observe_call_ends(int error)
@@ -139,7 +140,8 @@ void observe_call_ends(int error)
     if (t->depth == 0 || --t->depth > 0)
         return;
     t->call.error = error;
-    TELL(call_ended, &t->call);
+    if (t->call.name != NULL)
+        TELL(call_ended, &t->call);
 }
 
 struct observe_call observe_call_now(void)
@@ -156,7 +158,7 @@ bool observe_is_runtime(const char *call)
 bool observe_in_runtime(void)
 {
     return call_of_thread != NULL && call_of_thread->depth > 0 &&
-           observe_is_runtime(call_of_thread->call.name);
+           call_of_thread->call.name != NULL && observe_is_runtime(call_of_thread->call.name);
 }
 
 uint64_t observe_serial(void)

@@ -421,8 +421,8 @@ void observe_object_ended(const void *handle);
 void observe_error_seen(int code);
 void observe_tolerated(const char *what);
 
-/* A call of the API begins and ends, on this thread. Calls inside calls are counted and not told.
- */
+/* A call of the API begins and ends, on this thread. Calls inside calls are counted and not told;
+ * without a name it is not told itself. */
 void observe_call_begins(const char *name, const void *site);
 void observe_call_ends(int error);
 struct observe_call observe_call_now(void);

@@ -53,7 +53,13 @@ static void load(void)
     /* After the driver's own handlers, so before them at exit: nothing here runs when it is gone.
      */
     atexit(at_exit);
-    if (CU(cuDriverGetVersion, &version) == CUDA_SUCCESS && version >= rt_version)
+    bool tells = rt_telling == RT_TELLS; /* this call is not the program's */
+    if (tells)
+        CU(weir_call_begins, NULL, NULL);
+    CUresult known = CU(cuDriverGetVersion, &version);
+    if (tells)
+        CU(weir_call_ends, 0);
+    if (known == CUDA_SUCCESS && version >= rt_version)
         load_result = cudaSuccess;
     else
         rt_driver_too_old(library, version);
