@@ -34,6 +34,8 @@ done
 python3 "$check" "$work/storm" kernel:empty:20000 call:cudaLaunchKernel:20000 ||
     fail "the trace of a storm"
 
+grep -q '"name":"cuDriverGetVersion"' "$work/all" && fail "a call of the runtime's own"
+
 WEIR_TRACE="$work/appended" LD_LIBRARY_PATH="$(dirname "$weir")/../lib" "$program" >/dev/null ||
     fail "with WEIR_TRACE"
 WEIR_TRACE="$work/appended" LD_LIBRARY_PATH="$(dirname "$weir")/../lib" "$program" >/dev/null
