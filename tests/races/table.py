@@ -27,6 +27,7 @@ KINDS = {
     "cdp_order": "launches by kernels, among each other",
     "cdp_wait": "kernels that wait for what they launch",
     "threads": "threads of kernels, against other streams",
+    "shapes": "kernels that go through memory in other ways",
     "shared": "shared memory of a block", "blocks": "global memory of threads and blocks",
     "heap": "memory that kernels allocate", "cooperative": "grids, clusters, barrier objects, copies",
 }
