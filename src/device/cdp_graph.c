@@ -178,10 +178,13 @@ bool graph_over(struct graph_plan *plan, struct command *caller)
 /* ---- what device code calls ---- */
 
 /* Would the launch wait for itself? */
-static bool runs_above(const struct graph_env *env, const struct device_graph *g)
+static bool runs_above(const struct graph_env *env, struct device_graph *g)
 {
+    pthread_mutex_lock(&g->lock); /* the host may be about to change it: then its plan is another */
+    const struct graph_owner *owner = g->plan->owner_of_graph;
+    pthread_mutex_unlock(&g->lock);
     for (; env != NULL; env = env->parent)
-        if (env->owner == g->plan->owner_of_graph)
+        if (env->owner == owner)
             return true;
     return false;
 }
