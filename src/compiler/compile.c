@@ -291,7 +291,8 @@ enum {
     BASELINE_INSTRUCTIONS = 3000, /* optimized code may take more than half a second */
     OSR_INSTRUCTIONS = 7000,      /* it can be entered, which costs kernels in lockstep */
     MEDIUM_INSTRUCTIONS = 8000,   /* baseline code takes the cheaper passes */
-    LARGE_INSTRUCTIONS = 60000,   /* most passes take too long */
+    BASELINE_LARGE = 40000,       /* baseline code takes none but the cheapest */
+    LARGE_INSTRUCTIONS = 60000,   /* most passes of the optimizing tier take too long */
 };
 
 /* Instructions of the module. */
@@ -455,9 +456,15 @@ static bool verify(struct session *s, struct diag *d)
     return !bad;
 }
 
+/* Is it one for which passes take longer than what they save in generating baseline code? */
+static bool is_large_baseline(const struct session *s)
+{
+    return is_large(s) || s->emitted > BASELINE_LARGE;
+}
+
 static const char *baseline_passes(const struct session *s)
 {
-    if (is_large(s))
+    if (is_large_baseline(s))
         return BASELINE_LARGE_PASSES;
     return s->emitted > MEDIUM_INSTRUCTIONS ? BASELINE_MEDIUM_PASSES : BASELINE_PASSES;
 }
