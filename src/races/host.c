@@ -243,7 +243,9 @@ void races_host_work_begins(void)
 
 void races_host_work_ended(void)
 {
-    if (running == 0 || --running > 0)
+    if (running > 0)
+        running--;
+    if (running > 0)
         return;
     pthread_cond_broadcast(&turn);
     if (under_way.count > 0 || function != NULL)
