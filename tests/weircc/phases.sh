@@ -17,6 +17,25 @@ ok
 exists other.fatbin
 contains other.fatbin '.version'
 
+# What PTX says for debuggers is of what the program uses, not of the headers that come before it. The
+# name of the parameter's type, as bytes, is in it.
+cat >debugged.cu <<'END'
+struct zyx { int n; float x; int twice() const { return 2 * n; } };
+__global__ void kernel(zyx *p, int n)
+{
+    __shared__ float tile[32];
+    tile[threadIdx.x] = sqrtf(p[n].x);
+    __syncthreads();
+    p[threadIdx.x + blockIdx.x * blockDim.x].x = tile[n];
+}
+END
+run weircc -G -ptx debugged.cu
+ok
+[ "$(wc -c <debugged.ptx)" -lt 20000 ]
+note $? "PTX of $(wc -c <debugged.ptx) bytes"
+tr '\n' ' ' <debugged.ptx >line
+contains line '.b8 122 .b8 121 .b8 120 .b8 0'
+
 run weircc -E a.cu
 ok
 says 'kernel_a'

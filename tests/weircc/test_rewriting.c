@@ -1,10 +1,11 @@
 /* D1.1, module weircc: kernels that launch kernels: what the rewriter makes of each form of a
  * launch, on both sides, and what becomes of the PTX; directives for clusters, parameters that are
- * not copied. */
+ * not copied; what debuggers are told. */
 #include <stdlib.h>
 
 #include "check.h"
 #include "weircc/clusters.h"
+#include "weircc/debug_data.h"
 #include "weircc/grid_constants.h"
 #include "weircc/launch_ptx.h"
 #include "weircc/launches.h"
@@ -468,6 +469,35 @@ static void test_grid_constants(void)
     sb_free(&sb);
 }
 
+/* ---- what debuggers are told ---- */
+
+/* Units lose their imports, wherever these stand; strings and other nodes stay as they are. */
+static void test_debug_data(void)
+{
+#define UNIT "!9 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus_14, file: !3"
+#define REST                                                                                       \
+    "@.str = c\", imports: !1\"\n!1 = !DISubprogram(name: \"f\", imports: !4)\n!8 = "              \
+    "!{!\"!9 = distinct !DICompileUnit(a, imports: !2)\"}\n"
+    static const char *const texts[][2] = {
+        {UNIT ", globals: !11, imports: !12, splitDebugInlining: false)\n",
+         UNIT ", globals: !11, splitDebugInlining: false)\n"},
+        {UNIT ", imports: !12)\n", UNIT ")\n"},
+        {UNIT ", flags: \"-D X=a, imports: !5\", imports: !12)", /* the text ends in it */
+         UNIT ", flags: \"-D X=a, imports: !5\")"},
+        {UNIT ", flags: \"a, imports: !5\")\n", UNIT ", flags: \"a, imports: !5\")\n"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(texts); i++) {
+        struct strbuf sb = {0};
+        char *text = xprintf(REST "%s", texts[i][0]), *expected = xprintf(REST "%s", texts[i][1]);
+        debug_data_rewrite(text, &sb);
+        CHECK_STR(sb.items, expected);
+        sb_free(&sb);
+        free(expected);
+        free(text);
+    }
+}
+
 int main(void)
 {
     test_callees();
@@ -484,5 +514,6 @@ int main(void)
     test_pointers();
     test_clusters();
     test_grid_constants();
+    test_debug_data();
     return check_done();
 }

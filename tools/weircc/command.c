@@ -183,11 +183,16 @@ bool command_has_lines(const struct cmdline *c)
     return c->given[OPT_device_debug] || c->given[OPT_generate_line_info];
 }
 
+bool command_has_variables(const struct cmdline *c)
+{
+    return c->given[OPT_device_debug] && !c->given[OPT_dopt];
+}
+
 /* The level of LLVM's passes, and that of the front end, which runs none: below -O1 it would leave
  * out what it knows of bytes of bool (bools.h). */
 static const char *device_level(const struct cmdline *c, bool front_end)
 {
-    if (!c->given[OPT_device_debug] || c->given[OPT_dopt])
+    if (!command_has_variables(c))
         return "-O2";
     return front_end ? "-O1" : "-O0";
 }
@@ -225,12 +230,15 @@ static void add_device_pass(struct strlist *argv, const struct driver *dr)
     /* Kernels read words as vectors and halves as words, by casts of pointers. nvcc compiles what
      * they say; by the letter of C++ such accesses do not concern each other. */
     list_add(argv, "-fno-strict-aliasing");
-    if (c->given[OPT_device_debug] && !c->given[OPT_dopt]) {
+    if (command_has_variables(c)) {
         /* -g would be taken back by clang, which sees an optimization level */
         list_add(argv, "-Xclang");
         list_add(argv, "-debug-info-kind=limited");
         list_add(argv, "-Xclang");
         list_add(argv, "-dwarf-version=2");
+        /* types are shown by their members: functions that nobody calls only make the PTX larger */
+        list_add(argv, "-Xclang");
+        list_add(argv, "-gomit-unreferenced-methods");
     } else if (command_has_lines(c)) {
         list_add(argv, "-gline-directives-only");
     }
@@ -449,6 +457,8 @@ void command_llvm(struct strlist *argv, const struct driver *dr)
     add_device_math(argv, c);
     if (c->given[OPT_source_in_ptx])
         list_add(argv, "-fverbose-asm");
+    else if (command_has_variables(c)) /* else each byte for debuggers has a line's comment */
+        list_add(argv, "-fno-verbose-asm");
 }
 
 void command_preprocessed(struct strlist *argv, const struct strlist *command)

@@ -411,6 +411,8 @@ static int device_pass(struct compilation *c, const char *ptx)
         status = step_run(dr, STEP_CASTS, llvm, NULL, NULL);
     if (status == 0)
         status = step_run(dr, STEP_GRID_CONSTANTS, llvm, NULL, NULL);
+    if (status == 0 && command_has_variables(&dr->options))
+        status = step_run(dr, STEP_DEBUG_DATA, llvm, NULL, NULL);
     if (status == 0)
         status = make_ptx(c, llvm, NULL, ptx);
     if (status == 0)

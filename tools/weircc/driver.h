@@ -108,6 +108,8 @@ enum pass { PASS_DEVICE, PASS_HOST };
 void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass, const char *input);
 /* Whether the device pass is asked for the lines that its code came from. */
 bool command_has_lines(const struct cmdline *c);
+/* Whether it is also asked for the variables of the source, which then stay in memory. */
+bool command_has_variables(const struct cmdline *c);
 /* Whether device code takes denormals of single precision for zero. */
 bool command_flushes_denormals(const struct cmdline *c);
 /* The same command for text that is preprocessed already. */

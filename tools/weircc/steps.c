@@ -7,6 +7,7 @@
 #include "bools.h"
 #include "casts.h"
 #include "cplusplus.h"
+#include "debug_data.h"
 #include "fatbin.h"
 #include "grid_constants.h"
 #include "modifiers.h"
@@ -48,6 +49,11 @@ static bool rewrite_grid_constants(const char *const *files, struct diag *d)
     return grid_constants_rewrite_file(files[0], d);
 }
 
+static bool rewrite_debug_data(const char *const *files, struct diag *d)
+{
+    return debug_data_rewrite_file(files[0], d);
+}
+
 static bool rewrite_modifiers(const char *const *files, struct diag *d)
 {
     return modifiers_rewrite_file(files[0], d);
@@ -72,6 +78,7 @@ static const struct {
     [STEP_BOOLS] = {"bools", 1, rewrite_bools},
     [STEP_CASTS] = {"casts", 1, rewrite_casts},
     [STEP_GRID_CONSTANTS] = {"grid-constants", 1, rewrite_grid_constants},
+    [STEP_DEBUG_DATA] = {"debug-data", 1, rewrite_debug_data},
     [STEP_MODIFIERS] = {"modifiers", 1, rewrite_modifiers},
     [STEP_CPLUSPLUS] = {"cplusplus", 2, cplusplus},
 };

@@ -15,6 +15,7 @@ enum step {
     STEP_BOOLS,          /* LLVM text: rewrites it in place (bools.h) */
     STEP_CASTS,          /* LLVM text: rewrites it in place (casts.h) */
     STEP_GRID_CONSTANTS, /* LLVM text: rewrites it in place (grid_constants.h) */
+    STEP_DEBUG_DATA,     /* LLVM text: rewrites it in place (debug_data.h) */
     STEP_MODIFIERS,      /* PTX: rewrites it in place (modifiers.h) */
     STEP_CPLUSPLUS,      /* assembler text, C++: writes what -cuda asks for (cplusplus.h) */
 };
