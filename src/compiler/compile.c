@@ -368,6 +368,18 @@ static bool is_large(const struct session *s)
     return s->emitted > LARGE_INSTRUCTIONS || (s->k.entry->pragmas & PTX_PRAGMA_LARGE) != 0;
 }
 
+/* LLVM may think that an access by a null pointer never comes; in kernels it is a fault. */
+static void allow_null(struct session *s)
+{
+    static const char name[] = "null_pointer_is_valid";
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAttributeRef valid = LLVMCreateEnumAttribute(s->cg.alu.ctx, kind, 0);
+    for (LLVMValueRef f = LLVMGetFirstFunction(s->cg.alu.module); f != NULL;
+         f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f))
+            LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, valid);
+}
+
 /* Chooses the tier: up to here tiers do not differ. */
 static bool choose_tier(struct session *s, const struct jit_options *opt, struct diag *d)
 {
@@ -411,6 +423,7 @@ static bool session_open(struct session *s, const struct ptx_func *entry,
         finish_function(&s->cg);
     for (size_t n = 0; ok && n < s->callees.count; n++)
         ok = emit_callee(s, s->callees.items[n], opt, d);
+    allow_null(s);
     debug_close(s->cg.lines);
     if (!ok && d->text[0] == '\0')
         diag_set(d, 0, 0, "%s cannot be compiled", entry->name);

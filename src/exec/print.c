@@ -130,11 +130,15 @@ struct conversion {
     char letter;          /* 0: the text ended, or it is none */
 };
 
+/* Wider than any text that fits the ring, unless a program makes that larger than four times. */
+enum { WIDEST = 4 << 20 };
+
 static int read_number(const char **s, struct packed *p)
 {
     if (**s == '*') {
         (*s)++;
-        return take_int(p);
+        int n = take_int(p); /* whatever a kernel has there */
+        return n < -WIDEST ? -WIDEST : n > WIDEST ? WIDEST : n;
     }
     int n = 0;
     while (**s >= '0' && **s <= '9') {
@@ -155,7 +159,7 @@ static const char *read_conversion(const char *s, struct packed *p, struct conve
     if (*s == '*' || (*s >= '1' && *s <= '9'))
         c->width = read_number(&s, p);
     if (c->width < -1) { /* a negative '*' is a '-' flag */
-        c->width = c->width == INT32_MIN ? INT32_MAX : -c->width;
+        c->width = -c->width;
         if (strchr(c->flags, '-') == NULL)
             c->flags[flags] = '-';
     }

@@ -1,5 +1,6 @@
 /* K2.14, module exec: what compiled code calls: printf with its formats and its ring, assert,
  * malloc and free. */
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -66,6 +67,36 @@ static uint32_t lanes_block(struct jit_block *b)
     return JIT_DONE;
 }
 
+/* Widths and precisions that a kernel has by mistake. */
+static uint32_t wild_block(struct jit_block *b)
+{
+    uint64_t a[2][32], r[32];
+    struct {
+        int32_t width, precision;
+        double d;
+    } wild = {INT32_MAX, INT32_MAX, 1.5};
+    struct {
+        int32_t width, number;
+    } most_negative = {INT32_MIN, 7};
+    a[0][0] = (uint64_t)"%*.*f\n";
+    a[1][0] = (uint64_t)&wild;
+    print(b, 1, a[0], r);
+    a[0][0] = (uint64_t)"%*d\n";
+    a[1][0] = (uint64_t)&most_negative;
+    print(b, 1, a[0], r);
+    a[0][0] = (uint64_t)"kept %d\n";
+    a[1][0] = (uint64_t)&most_negative.number;
+    print(b, 1, a[0], r);
+    return JIT_DONE;
+}
+
+static long resident_kib(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
 static uint32_t flood_block(struct jit_block *b)
 {
     uint64_t a[2][32], r[32];
@@ -84,6 +115,9 @@ static void printing(void)
     CHECK_EQ_INT(used, 11);
     CHECK_STR(output_of(1, lanes_block, 1, NULL), "lane 00\nlane 08\nlane 31\n");
     CHECK_EQ_INT(slow_path(SLOW_PATH_PRINTED), 0); /* calls are short again */
+    long before = resident_kib();
+    CHECK_STR(output_of(1, wild_block, 1, NULL), "kept 7\n"); /* no other fits the ring */
+    CHECK(resident_kib() - before < 256 * 1024);
     /* The ring keeps the newest. */
     device_context_reset(ctx);
     struct grid_env *env = device_context_env(ctx);

@@ -10,6 +10,7 @@
 struct cast {
     const char *line;
     int name;         /* characters of "  %12" */
+    const char *call; /* "call ", from there on */
     bool is_signed;   /* fptosi */
     int bits;         /* of the result */
     const char *from; /* "float" */
@@ -59,7 +60,11 @@ static bool read_cast(const char *line, struct cast *c)
         return false;
     take_until(&p, ' ', &ignored);
     c->name = (int)(p - line);
-    if (!skip(&p, " = call ") || (c->bits = take_integer(&p)) == 0)
+    if (!skip(&p, " = "))
+        return false;
+    skip(&p, "tail ");
+    c->call = p;
+    if (!skip(&p, "call ") || (c->bits = take_integer(&p)) == 0)
         return false;
     c->is_signed = strncmp(p, "@llvm.fptosi.sat.", 17) == 0;
     if (!c->is_signed && strncmp(p, "@llvm.fptoui.sat.", 17) != 0)
@@ -77,48 +82,50 @@ static bool read_cast(const char *line, struct cast *c)
     return true;
 }
 
-/* How the name of the intrinsic ends for the type. */
-static const char *suffix_of(const struct cast *c)
-{
-    static const struct {
-        const char *type, *suffix;
-    } types[] = {{"float", "f32"}, {"double", "f64"}, {"half", "f16"}, {"bfloat", "bf16"}};
-    for (size_t i = 0; i < WEIR_COUNT(types); i++)
-        if (strlen(types[i].type) == (size_t)c->from_size &&
-            strncmp(c->from, types[i].type, (size_t)c->from_size) == 0)
-            return types[i].suffix;
-    return NULL;
-}
-
-/* The conversion to that many bits, to a new name that ends with `ending`. */
-static void put_conversion(struct strbuf *out, const struct cast *c, int bits, const char *ending)
+/* A cast to fewer than 32 bits: to 32 bits by a call to a new name, and what is left of that. LLVM
+ * declares its own functions as they are called. */
+static void put_narrow(struct strbuf *out, const struct cast *c)
 {
     char kind = c->is_signed ? 's' : 'u';
-    sb_printf(out, "%.*s%s = ", c->name, c->line, ending);
-    if (c->value[0] == '%')
-        sb_printf(out, "fpto%ci %.*s %.*s to i%d", kind, c->from_size, c->from, c->value_size,
-                  c->value, bits);
-    else
-        sb_printf(out, "call i%d @llvm.fpto%ci.sat.i%d.%s(%.*s %.*s)", bits, kind, bits,
-                  suffix_of(c), c->from_size, c->from, c->value_size, c->value);
-    sb_printf(out, "%.*s\n", c->rest_size, c->rest);
+    const char *suffix = strchr(strstr(c->call, ".sat.i"), 'i'); /* "i8.f32(" */
+    const char *type = strchr(suffix, '.');
+    int size = (int)strcspn(type, "(");
+    /* "%12" is a number, which nothing may follow */
+    sb_printf(out, "  %%weir.cast.%.*s = call i32 @llvm.fpto%ci.sat.i32%.*s(%.*s %.*s)%.*s\n",
+              c->name - 3, c->line + 3, kind, size, type, c->from_size, c->from, c->value_size,
+              c->value, c->rest_size, c->rest);
+    sb_printf(out, "%.*s = trunc i32 %%weir.cast.%.*s to i%d%.*s\n", c->name, c->line, c->name - 3,
+              c->line + 3, c->bits, c->rest_size, c->rest);
 }
 
-static void put_cast(struct strbuf *out, const struct cast *c)
+/* The instruction, for which the backend has one of PTX. A constant is worked out by the call. */
+static bool put_instruction(struct strbuf *out, const struct cast *c)
 {
-    if (c->bits >= 32) {
-        put_conversion(out, c, c->bits, "");
-        return;
-    }
-    /* "%12" is a number, which nothing may follow */
-    struct cast wide = *c;
-    char *name = xprintf("  %%weir.cast.%.*s", c->name - 3, c->line + 3);
-    wide.line = name;
-    wide.name = (int)strlen(name);
-    put_conversion(out, &wide, 32, "");
-    sb_printf(out, "%.*s = trunc i32 %s to i%d%.*s\n", c->name, c->line, name + 2, c->bits,
-              c->rest_size, c->rest);
-    free(name);
+    if (c->bits < 32 || c->value[0] != '%')
+        return false;
+    /* attributes and metadata of the call are none of an instruction's, but for the line */
+    const char *line = strstr(c->rest, ", !dbg ");
+    bool has_line = line != NULL && line < c->rest + c->rest_size;
+    sb_printf(out, "%.*s = fpto%ci %.*s %.*s to i%d", c->name, c->line, c->is_signed ? 's' : 'u',
+              c->from_size, c->from, c->value_size, c->value, c->bits);
+    if (has_line)
+        sb_append(out, line, strcspn(line + 2, ",\n") + 2);
+    sb_append(out, "\n", 1);
+    return true;
+}
+
+/* A table of virtual bases as an argument. */
+static bool put_table(struct strbuf *out, const char *line, size_t n)
+{
+    static const char wrong[] = "bitcast (ptr ", to[] = " to ptr addrspace(1))";
+    const char *at = strstr(line, wrong), *end = at != NULL ? strstr(at, to) : NULL;
+    if (strncmp(line, "  ", 2) != 0 || end == NULL || end >= line + n)
+        return false;
+    sb_append(out, line, (size_t)(at - line));
+    sb_printf(out, "addrspace");
+    at += strlen("bit");
+    sb_append(out, at, (size_t)(line + n - at));
+    return true;
 }
 
 void casts_rewrite(const char *llvm, struct strbuf *out)
@@ -128,22 +135,51 @@ void casts_rewrite(const char *llvm, struct strbuf *out)
         size_t n = strcspn(line, "\n");
         n += line[n] == '\n';
         struct cast c;
-        if (read_cast(line, &c) && suffix_of(&c) != NULL)
-            put_cast(out, &c);
-        else
+        if (read_cast(line, &c) && c.bits < 32)
+            put_narrow(out, &c);
+        else if (!put_table(out, line, n))
             sb_append(out, line, n);
         line += n;
     }
 }
 
-bool casts_rewrite_file(const char *path, struct diag *d)
+void casts_lower(const char *llvm, struct strbuf *out)
+{
+    sb_append(out, "", 0);
+    for (const char *line = llvm; *line != '\0';) {
+        size_t n = strcspn(line, "\n");
+        n += line[n] == '\n';
+        struct cast c;
+        if (!read_cast(line, &c) || !put_instruction(out, &c))
+            sb_append(out, line, n);
+        line += n;
+    }
+}
+
+bool casts_found(const char *llvm)
+{
+    return strstr(llvm, "i32 @llvm.fpto") != NULL || strstr(llvm, "i64 @llvm.fpto") != NULL;
+}
+
+static bool change_file(const char *path, void (*change)(const char *, struct strbuf *),
+                        struct diag *d)
 {
     char *llvm = file_read(path, NULL, d);
     struct strbuf out = {0};
     if (llvm != NULL)
-        casts_rewrite(llvm, &out);
+        change(llvm, &out);
     bool ok = llvm != NULL && file_write(path, out.items, out.count, d);
     sb_free(&out);
     free(llvm);
     return ok;
+}
+
+bool casts_rewrite_file(const char *path, struct diag *d)
+{
+    return change_file(path, casts_rewrite, d);
+}
+
+bool casts_lower_file(const char *path, struct diag *d)
+{
+    return change_file(path, casts_lower, d);
 }

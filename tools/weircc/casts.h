@@ -1,14 +1,18 @@
-/* casts: floating point to 8 and 16 bits, in device code.
+/* casts: what clang's text says of casts in device code, as nvcc means it.
  *
- * What such a cast gives for a value out of range is for a compiler to choose. nvcc converts to 32
- * bits, with saturation, and cuts: (unsigned char)300.0f is 44. Programs that make images depend on
- * it. clang 19 makes an instruction of 16 bits whose result need not even fit the type. So the LLVM
- * text that clang's front end makes (with -fno-strict-float-cast-overflow: all casts are calls of
- * llvm.fptosi.sat and llvm.fptoui.sat) is rewritten before it is optimized:
+ * What a cast of floating point to an integer gives for a value out of range is for a compiler to
+ * choose. nvcc's saturates, and one to 8 or 16 bits converts to 32 bits, with saturation, and cuts:
+ * (unsigned char)300.0f is 44. Programs that make images depend on it. clang 19 makes an instruction
+ * of 16 bits whose result need not even fit the type. So the LLVM text is rewritten, which has all
+ * casts as calls of llvm.fptosi.sat and llvm.fptoui.sat (-fno-strict-float-cast-overflow):
  *
- * - a cast to 8 or 16 bits becomes one to 32 bits that is cut;
- * - one to 32 or 64 bits becomes the instruction, for which PTX has one that saturates, while the
- *   call would be made into several. A constant keeps the call, which is worked out at once. */
+ * - before LLVM's passes a cast to 8 or 16 bits becomes one to 32 bits that is cut;
+ * - after them one to 32 or 64 bits becomes the instruction, for which PTX has one that saturates,
+ *   while the call would be made into several. Not sooner: of the instruction LLVM thinks that a
+ *   constant out of range, which a call may turn out to be given, cannot come.
+ *
+ * Beside this, clang passes the table of a class's virtual bases, which lies in global memory, by a
+ * bitcast from generic to global memory, which is none. */
 #ifndef WEIRCC_CASTS_H
 #define WEIRCC_CASTS_H
 
@@ -17,7 +21,14 @@
 /* Appends the LLVM text, rewritten. The text is that of clang's front end, before any pass. */
 void casts_rewrite(const char *llvm, struct strbuf *out);
 
+/* The same for text that LLVM's passes are done with. */
+void casts_lower(const char *llvm, struct strbuf *out);
+
+/* Whether there is anything to lower in the text. */
+bool casts_found(const char *llvm);
+
 /* Rewrites a file in place. False and a message when it cannot be read or written. */
 bool casts_rewrite_file(const char *path, struct diag *d);
+bool casts_lower_file(const char *path, struct diag *d);
 
 #endif

@@ -223,6 +223,8 @@ static void add_device_pass(struct strlist *argv, const struct driver *dr)
     /* A function that ends without the return it should have goes on, as nvcc's do, instead of
      * being taken for one that is never called. (Of references clang keeps thinking so.) */
     list_add(argv, "-fno-strict-return");
+    /* An access by a null pointer is a fault, which a program may wait for. */
+    list_add(argv, "-fno-delete-null-pointer-checks");
     /* Every cast to an integer is a call by which casts.h knows it. */
     list_add(argv, "-fno-strict-float-cast-overflow");
     list_add(argv, "%s", ptx_version);

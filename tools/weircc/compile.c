@@ -1,4 +1,5 @@
 /* Carrying out jobs: from a source file to what the phase wants of it. */
+#include "casts.h"
 #include "clusters.h"
 #include "depfile.h"
 #include "driver.h"
@@ -297,31 +298,70 @@ static int check_names(struct compilation *c, const char *path)
     return ok ? 0 : 1;
 }
 
+/* Runs the part of clang that comes after its front end. */
+static int run_llvm(struct compilation *c, struct strlist *argv, const char *phase,
+                    const char *input, const char *output)
+{
+    struct driver *dr = c->dr;
+    struct strbuf errors = {0};
+    /* a process of its own: in clang's, the compiler dies where the output cannot be written */
+    list_add(argv, "-fno-integrated-cc1");
+    list_add(argv, "-S");
+    list_add(argv, "%s", input);
+    list_add(argv, "-o");
+    list_add(argv, "%s", output);
+    int status = work_run(&dr->work, argv, phase, &errors, &dr->diag);
+    show(c, &errors);
+    return status;
+}
+
+static void command_passes(struct compilation *c, struct strlist *argv, const char *library)
+{
+    command_llvm(argv, c->dr);
+    if (c->launches)
+        add_launch_options(argv, &c->dr->options);
+    if (library != NULL) {
+        list_add(argv, "-Xclang");
+        list_add(argv, "-mlink-builtin-bitcode");
+        list_add(argv, "-Xclang");
+        list_add(argv, "%s", library);
+    }
+}
+
+/* Whether text needs a look between LLVM's passes and the backend. A script must hold for any. */
+static bool has_casts(struct driver *dr, const char *path)
+{
+    if (dr->work.dryrun)
+        return true;
+    char *llvm = file_read(path, NULL, &dr->diag);
+    bool found = llvm != NULL && casts_found(llvm);
+    free(llvm);
+    return found;
+}
+
 /* LLVM's passes and the PTX backend, on the text that the front end made. `library`: bitcode for
  * functions that the text leaves open, or NULL. */
 static int make_ptx(struct compilation *c, const char *llvm, const char *library, const char *ptx)
 {
     struct driver *dr = c->dr;
-    struct strlist argv = {0};
-    struct strbuf errors = {0};
-    command_llvm(&argv, dr);
-    if (c->launches)
-        add_launch_options(&argv, &dr->options);
-    if (library != NULL) {
-        list_add(&argv, "-Xclang");
-        list_add(&argv, "-mlink-builtin-bitcode");
-        list_add(&argv, "-Xclang");
-        list_add(&argv, "%s", library);
-    }
-    /* a process of its own: in clang's, the compiler dies where the output cannot be written */
-    list_add(&argv, "-fno-integrated-cc1");
-    list_add(&argv, "-S");
-    list_add(&argv, "%s", llvm);
-    list_add(&argv, "-o");
-    list_add(&argv, "%s", ptx);
-    int status = work_run(&dr->work, &argv, "clang (PTX)", &errors, &dr->diag);
-    show(c, &errors);
-    return status;
+    struct strlist argv = {0}, rest = {0};
+    command_passes(c, &argv, library);
+    if (!has_casts(dr, llvm))
+        return run_llvm(c, &argv, "clang (PTX)", llvm, ptx);
+    char *optimized =
+        intermediate(dr, c->job->input, ptx == c->gpu_ptx ? ".gpu.opt.ll" : ".opt.ll");
+    if (optimized == NULL)
+        return 1;
+    list_add(&argv, "-emit-llvm");
+    int status = run_llvm(c, &argv, "clang (passes)", llvm, optimized);
+    if (status == 0)
+        status = step_run(dr, STEP_CASTS_LOWER, optimized, NULL, NULL);
+    if (status != 0)
+        return status;
+    command_passes(c, &rest, NULL);
+    list_add(&rest, "-Xclang");
+    list_add(&rest, "-disable-llvm-passes");
+    return run_llvm(c, &rest, "clang (PTX)", optimized, ptx);
 }
 
 /* What is left to do for the PTX that was made of a file's LLVM text. */

@@ -44,6 +44,11 @@ static bool rewrite_casts(const char *const *files, struct diag *d)
     return casts_rewrite_file(files[0], d);
 }
 
+static bool lower_casts(const char *const *files, struct diag *d)
+{
+    return casts_lower_file(files[0], d);
+}
+
 static bool rewrite_grid_constants(const char *const *files, struct diag *d)
 {
     return grid_constants_rewrite_file(files[0], d);
@@ -77,6 +82,7 @@ static const struct {
     [STEP_DEVICE_SYMBOLS] = {"device-symbols", 2, device_symbols},
     [STEP_BOOLS] = {"bools", 1, rewrite_bools},
     [STEP_CASTS] = {"casts", 1, rewrite_casts},
+    [STEP_CASTS_LOWER] = {"casts-lower", 1, lower_casts},
     [STEP_GRID_CONSTANTS] = {"grid-constants", 1, rewrite_grid_constants},
     [STEP_DEBUG_DATA] = {"debug-data", 1, rewrite_debug_data},
     [STEP_MODIFIERS] = {"modifiers", 1, rewrite_modifiers},

@@ -9,6 +9,24 @@
 
 __global__ void store(int *p, int value) { *p = value; }
 __global__ void store_misaligned(char *p) { *(int *)(p + 1) = 1; }
+/* A null pointer that the compiler knows to be one. */
+__global__ void store_null_after(int *p)
+{
+    int *none = nullptr;
+    p[1] = 1;
+    if (p[0] == 0)
+        *none = 5;
+}
+__global__ void load_null(int *p)
+{
+    int *none = nullptr;
+    p[0] = *none;
+}
+__global__ void store_null_in_ptx(int *p)
+{
+    if (p[0] == 0)
+        asm("st.global.u32 [0], 5;" ::: "memory");
+}
 __global__ void trap() { __trap(); }
 __global__ void call_no_function(void **table) { ((void (*)())table[0])(); }
 __global__ void assert_positive(int x) { assert(x > 0); }
@@ -44,6 +62,14 @@ int main()
 
     OK(cudaMalloc(&p, 64));
     faults([] { store<<<1, 1>>>((int *)16, 1); }, cudaErrorIllegalAddress);
+    OK(cudaMalloc(&p, 64));
+    OK(cudaMemset(p, 0, 64));
+    faults([p] { store_null_after<<<1, 1>>>((int *)p); }, cudaErrorIllegalAddress);
+    OK(cudaMalloc(&p, 64));
+    faults([p] { load_null<<<1, 1>>>((int *)p); }, cudaErrorIllegalAddress);
+    OK(cudaMalloc(&p, 64));
+    OK(cudaMemset(p, 0, 64));
+    faults([p] { store_null_in_ptx<<<1, 1>>>((int *)p); }, cudaErrorIllegalAddress);
     OK(cudaMalloc(&p, 64));
     faults([p] { store_misaligned<<<1, 1>>>(p); }, cudaErrorMisalignedAddress);
     OK(cudaMalloc(&p, 64));

@@ -50,6 +50,27 @@ __global__ void branches(const float *in, int *out)
     out[threadIdx.x] = x > 1000.0f ? 1 : c > 100 ? 2 : 3;
 }
 
+/* A value that is known to be out of range when functions have been inlined: what comes after its
+ * cast is there as with any other value. */
+__device__ int cell(float x, float size, int cells)
+{
+    int n = (int)(x / size);
+    return n >= cells ? cells - 1 : n < 0 ? 0 : n;
+}
+
+__global__ void inlined(int *out)
+{
+    out[0] = cell(3.4e38f, 0.5f, 64);
+    out[1] = cell(-3.4e38f, 0.5f, 64);
+    out[2] = cell(7.0f, 2.0f, 64);
+    for (int n = 3; n < 8; n++) {
+        float infinite = 1e38f * 10;
+        out[n] = (int)infinite > 1000 ? n : -1;
+    }
+    out[8] = (long long)(double)-1e300 < 0;
+    out[9] = 9;
+}
+
 static int saturated(double x)
 {
     return x >= 2147483647.0 ? INT32_MAX : x <= -2147483648.0 ? INT32_MIN : (int)x;
@@ -113,6 +134,12 @@ int main()
     CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
     for (int n = 0; n < 32; n++)
         CHECK_EQ_INT(out[n], n % 3 == 0 ? 1 : n % 3 == 1 ? 2 : 3);
+
+    inlined<<<1, 1>>>(out);
+    CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
+    const int cells[] = {63, 0, 3, 3, 4, 5, 6, 7, 1, 9};
+    for (int n = 0; n < 10; n++)
+        CHECK_EQ_INT(out[n], cells[n]);
     cudaFree(bytes);
     cudaFree(in);
     cudaFree(out);
