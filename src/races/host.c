@@ -283,6 +283,14 @@ void races_host_function_ends(void)
     close_what_must();
 }
 
+void races_host_part(struct moment *part)
+{
+    if (function == NULL || !pthread_equal(function_thread, pthread_self()))
+        return;
+    moment_unref(function);
+    function = moment_ref(part);
+}
+
 /* ---- signals ---- */
 
 #if defined(__x86_64__)
@@ -333,6 +341,7 @@ static void look(uint64_t at, enum access how, const void *pc)
         return;
     if (function != NULL && pthread_equal(function_thread, pthread_self())) {
         function->pc = pc;
+        sync_function_touches();
         shadow_access(function, how, at, at + 1, report_race);
         races_host_pending(function, how, at, at + 1);
         return;

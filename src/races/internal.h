@@ -14,9 +14,9 @@ extern struct races_names races_names;
 /* ---- vector clocks (clock.c) ---- */
 
 /* The latest position of each stream that something comes after. A **position** of a stream is its
- * count shifted for work; the numbers between are moments after it at which memory is allocated or
- * freed. Immutable and shared. NULL: nothing. */
-enum { POSITION_SHIFT = 20, POSITION_MASK = (1 << POSITION_SHIFT) - 1 };
+ * count shifted for work; the numbers after it are moments at which memory is allocated or freed,
+ * and those before it parts of a host function. Immutable and shared. NULL: nothing. */
+enum { POSITION_SHIFT = 20, POSITION_POINTS = (1 << (POSITION_SHIFT - 1)) - 1 };
 
 struct vclock {
     uint32_t refs, count;
@@ -57,6 +57,7 @@ struct moment {
     uint64_t position;     /* in its stream; MOMENT_HOST: 0 */
     uint64_t tick;         /* of the host, when it enqueued or did it */
     struct vclock *after;  /* its own stream left out */
+    uint32_t part;         /* of a host function */
     struct launch *launch; /* of a node of a graph */
     const char *name;
     const void *kernel;
@@ -99,6 +100,16 @@ void order_host_follows(const struct moment *m);
 void order_host_saw(const struct observe_seen *s);
 void order_graph_node(const struct observe_node *n);
 void order_graph_ended(uint64_t graph);
+/* Parts of a host function (sync.c). Its first one begins. */
+void order_part_begins(struct moment *m);
+/* The part is over, another takes its place: what comes after all that it did, a new reference. */
+struct vclock *order_part_ends(struct moment **part);
+/* The function and what follows it in its stream comes after that from now on: another part, unless
+ * it did so before. */
+bool order_part_follows(struct moment **part, const struct vclock *before);
+/* The same for what the host does; and what that comes after. */
+bool order_host_joins(const struct vclock *before);
+const struct vclock *order_host_knows(void);
 /* Stream memory operations: a wait that has ended comes after the write that it waited for. */
 void order_value_written(struct moment *m);
 void order_value_met(struct moment *m);
@@ -139,6 +150,15 @@ void races_host_opens(void); /* all pages, until work ends or begins */
 /* A host function begins and ends, on this thread. */
 void races_host_function_begins(struct moment *m);
 void races_host_function_ends(void);
+void races_host_part(struct moment *part); /* the function on this thread goes on in that part */
+
+/* ---- what threads of the host synchronize by (sync.c) ---- */
+
+void sync_functions_come(void); /* host functions will run */
+/* Of the calling thread; `m`: NULL: the function is not known. */
+void sync_function_begins(const struct observe_id *id, struct moment *m);
+void sync_function_ends(const struct observe_id *id);
+void sync_function_touches(void); /* memory */
 
 /* ---- threads that host functions start (born.c) ---- */
 

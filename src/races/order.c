@@ -1,6 +1,6 @@
 /* order: what comes after what, from what the observed layers tell of streams, events, waits and
  * graphs. All threads of the host count as one that has done what they did in the order in which
- * they did it: how threads synchronize with each other is not observed. */
+ * they did it. What passes between them and host functions is in sync.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,6 +141,7 @@ struct launch {
         uint32_t node;
         struct observe_id as;  /* of records: known to waits by this name */
         struct vclock *waited; /* of waits: what the node comes after */
+        uint32_t part;         /* of a host function: the last that is recorded */
     } *events;
     uint32_t event_count;
 };
@@ -317,7 +318,8 @@ static bool before_by_nodes(const struct moment *a, const struct moment *b)
     for (uint32_t i = 0; a->launch != NULL && i < a->launch->event_count; i++) {
         const struct node_event *e = &a->launch->events[i];
         if (e->as.count != 0 && vclock_get(b->after, e->as.stream) >= position_of(e->as.count) &&
-            node_has(a->launch->graph, e->node, a->id.node))
+            (node_has(a->launch->graph, e->node, a->id.node) ||
+             (e->node == a->id.node && a->part <= e->part)))
             return true;
     }
     for (uint32_t i = 0; b->launch != NULL && i < b->launch->event_count; i++) {
@@ -335,7 +337,8 @@ bool moment_before(const struct moment *a, const struct moment *b)
         return a->tick < b->tick;
     if (b->kind != MOMENT_HOST && a->id.stream == b->id.stream && b->id.stream != 0) {
         if (a->launch != NULL && a->launch == b->launch)
-            return a->id.node == b->id.node || node_has(a->launch->graph, b->id.node, a->id.node);
+            return a->id.node == b->id.node || node_has(a->launch->graph, b->id.node, a->id.node) ||
+                   before_by_nodes(a, b);
         return a->position < b->position;
     }
     return vclock_get(b->after, a->id.stream) >= a->position ||
@@ -442,7 +445,7 @@ static void host_saw_foreign(void)
 void order_host_follows(const struct moment *m)
 {
     host_clock = vclock_join(host_clock, m->after);
-    host_clock = vclock_raise(host_clock, m->id.stream, m->position);
+    host_clock = vclock_raise(host_clock, m->id.stream, position_of(m->id.count));
 }
 
 struct moment *order_enqueued(const struct observe_work *w)
@@ -458,6 +461,8 @@ struct moment *order_enqueued(const struct observe_work *w)
     for (size_t i = 0; w->kind == OBSERVE_FOREIGN && i < streams.count; i++)
         if (streams.items[i] != s)
             s->v = join_present(s->v, streams.items[i]);
+    if (w->kind == OBSERVE_HOST || w->kind == OBSERVE_GRAPH)
+        sync_functions_come();
     s->last = w->id.count;
     s->points = 0;
     stream_remember(s);
@@ -565,7 +570,7 @@ struct moment *order_point(enum moment_kind kind, uint64_t stream, bool ordered)
     stream_advance(s);
     stream_remember(s);
     m->id = (struct observe_id){.stream = stream, .count = s->last};
-    s->points += s->points < POSITION_MASK ? 1 : 0;
+    s->points += s->points < POSITION_POINTS ? 1 : 0;
     m->position = present_of(s);
     m->after = vclock_ref(s->v);
     return m;
@@ -606,6 +611,107 @@ void order_host_saw(const struct observe_seen *seen)
             saw_context(s->context);
     }
 }
+
+/* ---- parts of host functions ---- */
+
+/* In the numbers before the function's own, which its end has. */
+static uint64_t first_part(const struct moment *m)
+{
+    return position_of(m->id.count) - POSITION_POINTS;
+}
+
+void order_part_begins(struct moment *m)
+{
+    if (m->launch == NULL)
+        m->position = first_part(m);
+}
+
+/* A new reference. */
+static struct moment *part_after(const struct moment *part)
+{
+    struct moment *next = xmalloc(sizeof *next);
+    *next = *part;
+    next->refs = 1;
+    next->part++;
+    if (next->launch != NULL)
+        next->launch->refs++;
+    else if (next->position + 1 < position_of(next->id.count))
+        next->position++;
+    vclock_ref(next->after);
+    next->sites = NULL;
+    next->warps = NULL;
+    return next;
+}
+
+struct vclock *order_part_ends(struct moment **part)
+{
+    static uint64_t releases; /* of nodes: each is a record of an event that has no other name */
+    struct moment *m = *part;
+    struct vclock *v = vclock_ref(m->after);
+    if (m->launch == NULL) {
+        v = vclock_raise(v, m->id.stream, m->position);
+    } else {
+        struct observe_id as = {(uint64_t)1 << 62 | m->launch->graph->number << 24 | m->id.node,
+                                ++releases, 0};
+        launch_add(m->launch, (struct node_event){.node = m->id.node, .as = as, .part = m->part});
+        v = vclock_raise(v, m->id.stream, first_part(m));
+        v = vclock_raise(v, as.stream, position_of(as.count));
+    }
+    *part = part_after(m);
+    moment_unref(m);
+    return v;
+}
+
+/* What is in the stream from that count on comes after this, too. */
+static void stream_follows(struct stream *s, uint64_t count, const struct vclock *before)
+{
+    struct history *h = &s->history;
+    size_t at = h->count;
+    while (at > 0 && h->items[at - 1].count >= count)
+        at--;
+    if (at == h->count || h->items[at].count > count) {
+        struct vclock *v = at > 0 ? vclock_ref(h->items[at - 1].v) : NULL;
+        vec_push(h, (struct past){0});
+        memmove(h->items + at + 1, h->items + at, (h->count - 1 - at) * sizeof *h->items);
+        h->items[at] = (struct past){count, v};
+    }
+    for (; at < h->count; at++)
+        h->items[at].v = vclock_join(h->items[at].v, before);
+    s->v = vclock_join(s->v, before);
+}
+
+bool order_part_follows(struct moment **part, const struct vclock *before)
+{
+    struct vclock *had = (*part)->after, *after = vclock_join(vclock_ref(had), before);
+    if (after == had) {
+        vclock_unref(after);
+        return false;
+    }
+    struct moment *m = *part;
+    *part = part_after(m);
+    vclock_unref((*part)->after);
+    (*part)->after = after;
+    if (m->launch != NULL)
+        launch_add(m->launch,
+                   (struct node_event){.node = m->id.node, .waited = vclock_join(NULL, before)});
+    stream_follows(stream_of(m->id.stream), m->id.count, before);
+    for (size_t i = 0; i < pending.count; i++) {
+        struct moment *p = pending.items[i];
+        if (p->id.stream == m->id.stream && p->id.count > m->id.count)
+            p->after = vclock_join(p->after, before);
+    }
+    moment_unref(m);
+    return true;
+}
+
+bool order_host_joins(const struct vclock *before)
+{
+    const struct vclock *had = host_clock;
+    host_clock = vclock_join(host_clock, before);
+    return host_clock != had;
+}
+
+const struct vclock *order_host_knows(void) { return host_clock; }
 
 /* ---- values in memory ---- */
 

@@ -4,7 +4,7 @@
 
 #include "races/internal.h"
 
-pthread_mutex_t races_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t races_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP; /* see races_host_sync */
 struct races_names races_names;
 
 static void accessed(struct moment *m, enum access how, uint64_t low, uint64_t high)
@@ -138,14 +138,16 @@ static void on_part_begun(const struct observe_id *id, enum observe_kind kind, c
     if (kind != OBSERVE_HOST)
         return;
     pthread_mutex_lock(&races_lock);
-    races_host_function_begins(order_find(id));
+    struct moment *m = order_find(id);
+    sync_function_begins(id, m);
+    races_host_function_begins(m);
     pthread_mutex_unlock(&races_lock);
 }
 
 static void on_part_ended(const struct observe_id *id)
 {
-    (void)id;
     pthread_mutex_lock(&races_lock);
+    sync_function_ends(id);
     races_host_function_ends();
     pthread_mutex_unlock(&races_lock);
 }

@@ -2,7 +2,8 @@
  * functions, the host itself, and by allocation and free in stream order. An observer
  * (observe/observe.h); what a race is, is decided by happens-before, never by what ran when.
  *
- * How it is divided: clock.c and order.c know what comes after what; shadow.c keeps who last read
+ * How it is divided: clock.c and order.c know what comes after what, sync.c what
+ * the host's locks add to it; shadow.c keeps who last read
  * and wrote each byte; host.c sees the host's own accesses; report.c writes what was found;
  * races.c is the observer, which brings them together. */
 #ifndef WEIR_RACES_RACES_H
@@ -11,6 +12,7 @@
 #include <signal.h>
 
 #include "findings/findings.h"
+#include "races/host_sync.h"
 
 /* What the layers above know. */
 struct races_names {
@@ -30,5 +32,9 @@ bool races_open(const struct races_names *names, struct diag *d);
 /* A fault's signal has come to the calling thread: true when it was an access that is watched, and
  * the thread may go on. `device_work`: it was in a kernel, a copy or the like. */
 bool races_signal(int signal, siginfo_t *info, void *context, bool device_work);
+
+/* The calling thread has synchronized with others by the object. From any thread, also in handlers
+ * of signals. */
+void races_host_sync(enum host_sync how, const void *object);
 
 #endif

@@ -21,7 +21,7 @@ import findings
 KINDS = {
     "streams": "kernels, copies and sets in two streams", "events": "events",
     "default_streams": "default streams, synchronous calls", "devices": "several devices",
-    "host": "the host's accesses", "callbacks": "host functions",
+    "host": "the host's accesses", "callbacks": "host functions", "host_order": "host functions and locks of the host",
     "pools": "stream-ordered memory", "graphs": "graphs and captured streams",
     "words": "stream memory operations", "cdp": "launches by kernels, against others",
     "cdp_order": "launches by kernels, among each other",

@@ -238,6 +238,19 @@ static void set_nvtx(void)
     free(driver);
 }
 
+/* Puts a library of Weir's before all others of the program. */
+static void preload_own(const char *name)
+{
+    const char *before = getenv("LD_PRELOAD");
+    char *library = xprintf("%s/weir/%s", weir_library_directory(), name);
+    char *preload =
+        before != NULL && *before != '\0' ? xprintf("%s:%s", library, before) : xstrdup(library);
+    if (access(library, R_OK) == 0)
+        setenv("LD_PRELOAD", preload, 1);
+    free(preload);
+    free(library);
+}
+
 /* A rank that a launcher of MPI has started: device pointers go into calls of MPI (tools/mpi). On a
  * GPU that is the business of its MPI library. */
 static void set_mpi(void)
@@ -249,13 +262,14 @@ static void set_mpi(void)
         rank = rank || getenv(launched[i]) != NULL;
     if (!rank || (device != NULL && *device != '\0' && strcmp(device, "cpu") != 0))
         return;
-    const char *before = getenv("LD_PRELOAD");
-    char *library = xprintf("%s/weir/libweir-mpi.so", weir_library_directory());
-    char *preload = before != NULL ? xprintf("%s:%s", library, before) : xstrdup(library);
-    if (access(library, R_OK) == 0)
-        setenv("LD_PRELOAD", preload, 1);
-    free(preload);
-    free(library);
+    preload_own("libweir-mpi.so");
+}
+
+/* What the check for races hears of locks and the like of the program (tools/sync). */
+static void set_sync(void)
+{
+    if (env_check("races") || env_check("races=streams"))
+        preload_own("libweir-sync.so");
 }
 
 int weir_run(int argc, char **argv)
@@ -327,6 +341,7 @@ int weir_run(int argc, char **argv)
         return status;
     set_nvtx();
     set_mpi();
+    set_sync();
     setenv(env_entry(ENV_LIBRARIES)->name, "on", 0);
     weir_python_environment(argv[i]);
     prepend_path();

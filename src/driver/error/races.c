@@ -1,7 +1,9 @@
 /* races: begins the check for races and tells it the names that only the driver knows. */
 #include "driver/error/races.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/env.h"
 #include "device/device.h"
@@ -15,6 +17,21 @@ static bool checked, threads;
 bool races_checked(void) { return checked; }
 bool races_threads_checked(void) { return threads; }
 
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+/* `weir run` has put a library in front that tells how threads of the program synchronize
+ * (tools/sync). */
+static void listen_to_threads(void)
+{
+    static const struct host_sync_listener listener = {races_host_sync, __ehdr_start, _end};
+    void *found = dlsym(RTLD_DEFAULT, HOST_SYNC_LISTEN);
+    host_sync_listen_fn *listen;
+    memcpy(&listen, &found, sizeof listen);
+    if (listen != NULL)
+        listen(&listener);
+}
+
 bool races_begin(struct diag *d)
 {
     static const struct races_names names = {check_kernel_place, check_host_place, symbol_demangle,
@@ -25,6 +42,7 @@ bool races_begin(struct diag *d)
     if (!races_open(&names, d))
         return false;
     grid_set_host_trap(races_signal);
+    listen_to_threads();
     device_set_eager();
     if (threads)
         threads_compare();

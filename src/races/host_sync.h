@@ -1,0 +1,23 @@
+/* host_sync: what the library that stands before the pthread functions of a program (tools/sync)
+ * tells the check for races, once the check has begun. */
+#ifndef WEIR_RACES_HOST_SYNC_H
+#define WEIR_RACES_HOST_SYNC_H
+
+enum host_sync {
+    HOST_RELEASE, /* before a thread unlocks, signals or posts the object, or comes to a barrier */
+    HOST_ACQUIRE, /* after it has locked it, or its wait for it is over */
+    HOST_JOIN,    /* after it has waited for the end of another thread */
+    HOST_PUBLISH  /* after it has done what is done once (pthread_once), as setting a promise is */
+};
+
+struct host_sync_listener {
+    void (*synchronizes)(enum host_sync how, const void *object);
+    /* Calls that return to this code do not count: they are not the program's. */
+    const void *low, *high;
+};
+
+/* What that library exports: from now on it tells the listener, which must stay valid. */
+#define HOST_SYNC_LISTEN "weir_host_sync_listen"
+typedef void host_sync_listen_fn(const struct host_sync_listener *listener);
+
+#endif

@@ -1,0 +1,180 @@
+/* sync: order by what threads of the host use to wait for each other: mutexes, condition variables,
+ * semaphores, barriers, joins.
+ *
+ * The threads of the host count as one (order.c), so all that matters is what passes between host
+ * functions and this one. Whoever releases an object leaves with it what comes before; whoever
+ * acquires it comes after that. A function that releases goes on in another part: what it does then
+ * does not come before what the release orders. */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/thread_fast.h"
+#include "races/internal.h"
+
+enum { OBJECTS_MOST = 1 << 16 };
+
+/* What comes before an object's latest release: a table with open addressing. */
+static struct {
+    struct object {
+        const void *address;
+        struct vclock *before;
+    } *items;
+    uint32_t capacity, count; /* a power of two, or 0 */
+    struct vclock *all;       /* of objects that are not kept singly any more */
+} objects;
+
+/* The host function that a thread is in. */
+struct inside {
+    struct moment *part;    /* the present one; NULL: the function is not known */
+    struct vclock *release; /* of a release since the part began or touched memory, or NULL */
+    struct observe_id id;
+};
+static WEIR_THREAD_FAST struct inside *inside;
+
+static atomic_bool functions; /* there may be one */
+
+/* ---- objects ---- */
+
+static struct object *slot_of(const void *address)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15u;
+    uint32_t at = (uint32_t)(hash >> 32) & (objects.capacity - 1);
+    while (objects.items[at].address != NULL && objects.items[at].address != address)
+        at = (at + 1) & (objects.capacity - 1);
+    return &objects.items[at];
+}
+
+/* More locks than can be kept: each counts as released with all of them. */
+static void objects_collapse(void)
+{
+    for (uint32_t i = 0; i < objects.capacity; i++) {
+        if (objects.items[i].address == NULL)
+            continue;
+        objects.all = vclock_join(objects.all, objects.items[i].before);
+        vclock_unref(objects.items[i].before);
+        objects.items[i] = (struct object){0};
+    }
+    objects.count = 0;
+}
+
+static void objects_grow(void)
+{
+    struct object *old = objects.items;
+    uint32_t had = objects.capacity;
+    objects.capacity = had > 0 ? 2 * had : 64;
+    objects.items = xcalloc(objects.capacity, sizeof *objects.items);
+    for (uint32_t i = 0; i < had; i++)
+        if (old[i].address != NULL)
+            *slot_of(old[i].address) = old[i];
+    free(old);
+}
+
+static void object_released(const void *address, const struct vclock *before)
+{
+    if (before == NULL)
+        return;
+    if (objects.count >= OBJECTS_MOST)
+        objects_collapse();
+    if (2 * (objects.count + 1) > objects.capacity)
+        objects_grow();
+    struct object *o = slot_of(address);
+    if (o->address == NULL) {
+        o->address = address;
+        objects.count++;
+    }
+    o->before = vclock_join(o->before, before);
+}
+
+/* ---- the calling thread ---- */
+
+static void follow(const struct vclock *before)
+{
+    if (before == NULL)
+        return;
+    if (inside == NULL || inside->part == NULL) {
+        if (order_host_joins(before))
+            races_host_saw();
+        return;
+    }
+    if (order_part_follows(&inside->part, before)) {
+        vclock_unref(inside->release);
+        inside->release = NULL;
+        races_host_part(inside->part);
+    }
+}
+
+/* All that the thread has done and what it comes after. */
+static const struct vclock *known(void)
+{
+    if (inside == NULL || inside->part == NULL)
+        return order_host_knows();
+    if (inside->release == NULL) {
+        inside->release = order_part_ends(&inside->part);
+        races_host_part(inside->part);
+    }
+    return inside->release;
+}
+
+void sync_functions_come(void) { atomic_store_explicit(&functions, true, memory_order_relaxed); }
+
+void sync_function_begins(const struct observe_id *id, struct moment *m)
+{
+    if (inside != NULL)
+        return;
+    inside = xcalloc(1, sizeof *inside);
+    inside->id = *id;
+    if (m != NULL) {
+        order_part_begins(m);
+        inside->part = moment_ref(m);
+    }
+}
+
+void sync_function_ends(const struct observe_id *id)
+{
+    if (inside == NULL || id->stream != inside->id.stream || id->count != inside->id.count ||
+        id->node != inside->id.node)
+        return;
+    moment_unref(inside->part);
+    vclock_unref(inside->release);
+    free(inside);
+    inside = NULL;
+}
+
+void sync_function_touches(void)
+{
+    if (inside == NULL)
+        return;
+    vclock_unref(inside->release);
+    inside->release = NULL;
+}
+
+void races_host_sync(enum host_sync how, const void *object)
+{
+    if (!atomic_load_explicit(&functions, memory_order_relaxed))
+        return;
+    /* Fails in a handler of a signal that came while this thread had the lock: handlers may post
+     * semaphores. */
+    if (pthread_mutex_lock(&races_lock) != 0)
+        return;
+    bool function = inside != NULL && inside->part != NULL;
+    if (!function)
+        races_host_thread();
+    switch (how) {
+    case HOST_RELEASE: object_released(object, known()); break;
+    case HOST_ACQUIRE:
+        follow(objects.all);
+        if (objects.count > 0)
+            follow(slot_of(object)->before);
+        break;
+    case HOST_JOIN:
+        if (function)
+            follow(order_host_knows());
+        break;
+    case HOST_PUBLISH: /* who has seen it is not known */
+        if (function && order_host_joins(known()))
+            races_host_saw();
+        break;
+    default: break;
+    }
+    pthread_mutex_unlock(&races_lock);
+}

@@ -1,0 +1,299 @@
+/* Order between host functions and threads of the host by locks, condition variables, semaphores
+ * and the like. */
+#include "races.h"
+
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static sem_t semaphore, back;
+static std::mutex mutex;
+static std::condition_variable changed;
+static bool told;
+static pthread_mutex_t plain = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t signal_ = PTHREAD_COND_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_barrier_t barrier;
+
+static void CUDART_CB posts(void *) { sem_post(&semaphore); }
+static void CUDART_CB notifies(void *)
+{
+    std::lock_guard<std::mutex> lock(mutex);
+    told = true;
+    changed.notify_one();
+}
+static void CUDART_CB callback_notifies(cudaStream_t, cudaError_t, void *p) { notifies(p); }
+
+static void await_notice()
+{
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [] { return told; });
+}
+
+CASE(posted)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    DO(cudaLaunchHostFunc(repaired ? a : b, posts, nullptr));
+    sem_wait(&semaphore);
+    sink = h[1]; // @2 host read
+}
+
+CASE(posted_before_the_copy)
+{
+    if (!repaired)
+        DO(cudaLaunchHostFunc(a, posts, nullptr));
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    if (repaired)
+        DO(cudaLaunchHostFunc(a, posts, nullptr));
+    while (sem_trywait(&semaphore) != 0)
+        usleep(1000);
+    sink = h[1]; // @2 host read
+}
+
+CASE(posted_not_waited_for)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    DO(cudaLaunchHostFunc(a, posts, nullptr));
+    if (repaired)
+        sem_wait(&semaphore);
+    else
+        usleep(50000);
+    sink = h[1]; // @2 host read
+}
+
+/* What the function does after it has posted is not ordered. */
+static bool early;
+static void CUDART_CB posts_and_writes(void *p)
+{
+    if (early)
+        sem_post(&semaphore);
+    *(int *)p = 5;
+    if (!early)
+        sem_post(&semaphore);
+}
+CASE(posted_too_early)
+{
+    early = !repaired;
+    DO(cudaLaunchHostFunc(a, posts_and_writes, m)); // @7 function write
+    sem_wait(&semaphore);
+    usleep(50000);
+    sink = m[0]; // @8 host read
+}
+
+CASE(condition_variable)
+{
+    fill<<<1, 32, 0, a>>>(m, N); // @1 kernel write
+    DO(cudaLaunchHostFunc(repaired ? a : b, notifies, nullptr));
+    await_notice();
+    sink = m[1]; // @2 host read
+}
+
+CASE(condition_variable_of_a_callback)
+{
+    fill<<<1, 32, 0, a>>>(m, N); // @1 kernel write
+    DO(cudaStreamAddCallback(repaired ? a : b, callback_notifies, nullptr, 0));
+    await_notice();
+    m[1] = 2; // @2 host write
+}
+
+/* What the host enqueues after its wait comes after it, too. */
+CASE(condition_variable_then_kernel)
+{
+    fill<<<1, 32, 0, a>>>(d, N); // @1 kernel write
+    DO(cudaLaunchHostFunc(repaired ? a : c, notifies, nullptr));
+    await_notice();
+    sum<<<1, 32, 0, b>>>(d, N, out); // @2 kernel read
+}
+
+static void CUDART_CB broadcasts(void *)
+{
+    pthread_mutex_lock(&plain);
+    told = true;
+    pthread_mutex_unlock(&plain);
+    pthread_cond_broadcast(&signal_);
+}
+CASE(timed_wait)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    DO(cudaLaunchHostFunc(repaired ? a : b, broadcasts, nullptr));
+    pthread_mutex_lock(&plain);
+    while (!told) {
+        timespec end;
+        clock_gettime(CLOCK_REALTIME, &end);
+        end.tv_sec += 1;
+        pthread_cond_timedwait(&signal_, &plain, &end);
+    }
+    pthread_mutex_unlock(&plain);
+    sink = h[1]; // @2 host read
+}
+
+static void CUDART_CB writes_flag(void *)
+{
+    pthread_rwlock_wrlock(&rwlock);
+    told = true;
+    pthread_rwlock_unlock(&rwlock);
+}
+CASE(flag_under_a_lock)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    DO(cudaLaunchHostFunc(repaired ? a : b, writes_flag, nullptr));
+    for (bool seen = false; !seen; usleep(1000)) {
+        pthread_rwlock_rdlock(&rwlock);
+        seen = told;
+        pthread_rwlock_unlock(&rwlock);
+    }
+    sink = h[1]; // @2 host read
+}
+
+static void CUDART_CB meets(void *) { pthread_barrier_wait(&barrier); }
+CASE(barrier_with_a_function)
+{
+    pthread_barrier_init(&barrier, nullptr, 2);
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    DO(cudaLaunchHostFunc(repaired ? a : b, meets, nullptr));
+    pthread_barrier_wait(&barrier);
+    sink = h[1]; // @2 host read
+}
+
+static void CUDART_CB keeps(void *p) { ((std::promise<int> *)p)->set_value(1); }
+CASE(promise)
+{
+    std::promise<int> promise;
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    DO(cudaLaunchHostFunc(repaired ? a : b, keeps, &promise));
+    promise.get_future().wait();
+    sink = h[1]; // @2 host read
+    DO(cudaDeviceSynchronize());
+}
+
+/* Who waits for what is there already makes no call that could be seen. */
+CASE(promise_kept_long_ago)
+{
+    std::promise<int> promise;
+    if (!repaired)
+        DO(cudaLaunchHostFunc(a, keeps, &promise));
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    if (repaired)
+        DO(cudaLaunchHostFunc(a, keeps, &promise));
+    usleep(50000);
+    promise.get_future().wait();
+    sink = h[1]; // @2 host read
+    DO(cudaDeviceSynchronize());
+}
+
+/* The other way round: functions that wait for threads of the host. */
+static void CUDART_CB waits_and_reads(void *p)
+{
+    sem_wait(&back);
+    sink = ((int *)p)[1];
+}
+CASE(function_waits_for_the_host)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @40 copy write
+    DO(cudaLaunchHostFunc(b, waits_and_reads, h)); // @39 function read
+    DO(cudaStreamSynchronize(repaired ? a : c));
+    sem_post(&back);
+}
+
+static void CUDART_CB joins_and_reads(void *p)
+{
+    ((std::thread *)p)->join();
+    sink = h[1];
+}
+CASE(function_joins_a_thread)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @42 copy write
+    std::thread thread([&] {
+        usleep(50000); /* after what follows */
+        DO(cudaStreamSynchronize(repaired ? a : c));
+    });
+    DO(cudaLaunchHostFunc(b, joins_and_reads, &thread)); // @41 function read
+    DO(cudaDeviceSynchronize());
+}
+
+static void CUDART_CB waits(void *) { sem_wait(&back); }
+CASE(kernel_after_a_function_that_waits)
+{
+    fill<<<1, 32, 0, a>>>(d, N); // @1 kernel write
+    DO(cudaLaunchHostFunc(b, waits, nullptr));
+    sum<<<1, 32, 0, b>>>(d, N, out); // @2 kernel read
+    DO(cudaStreamSynchronize(repaired ? a : c));
+    sem_post(&back);
+}
+
+/* Two functions, one of which waits for the other. */
+CASE(function_waits_for_a_function)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @40 copy write
+    DO(cudaLaunchHostFunc(repaired ? a : c, [](void *) { sem_post(&back); }, nullptr));
+    DO(cudaLaunchHostFunc(b, waits_and_reads, h)); // @39 function read
+}
+
+/* Of a graph: the node that posts comes after the copy, or beside it. */
+CASE(node_posts)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t launchable;
+    cudaGraphNode_t copy, function;
+    cudaHostNodeParams host = {posts, nullptr};
+    DO(cudaGraphCreate(&graph, 0));
+    DO(cudaGraphAddMemcpyNode1D(&copy, graph, nullptr, 0, h, d, N * sizeof(int),
+                                cudaMemcpyDeviceToHost));
+    DO(cudaGraphAddHostNode(&function, graph, &copy, repaired ? 1 : 0, &host));
+    DO(cudaGraphInstantiate(&launchable, graph, 0));
+    for (int i = 0; i < 3; i++) {
+        DO(cudaGraphLaunch(launchable, a)); // @1 copy write
+        sem_wait(&semaphore);
+        sink = h[1]; // @2 host read
+    }
+    DO(cudaDeviceSynchronize());
+    DO(cudaGraphExecDestroy(launchable));
+    DO(cudaGraphDestroy(graph));
+}
+
+/* A staging buffer that goes round. */
+CASE(buffer_goes_round)
+{
+    sem_post(&semaphore);
+    for (int round = 0; round < 4; round++) {
+        if (repaired || round == 0)
+            sem_wait(&semaphore);
+        h[3] = round; // @2 host write
+        DO(cudaMemcpyAsync(d, h, 64, cudaMemcpyHostToDevice, a)); // @1 copy read
+        DO(cudaLaunchHostFunc(a, posts, nullptr));
+    }
+}
+
+/* A child of fork goes on with its locks alone. */
+static void forks()
+{
+    pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < 1000; i++) {
+            mutex.lock();
+            mutex.unlock();
+            sem_post(&semaphore);
+            sem_wait(&semaphore);
+        }
+        _exit(0);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    if (status != 0)
+        exit(2);
+}
+CASE(forked_meanwhile)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    DO(cudaLaunchHostFunc(repaired ? a : b, posts, nullptr));
+    for (int i = 0; i < 20; i++)
+        forks();
+    sem_wait(&semaphore);
+    sink = h[1]; // @2 host read
+}
