@@ -342,12 +342,12 @@ static void look(uint64_t at, enum access how, const void *pc)
     if (function != NULL && pthread_equal(function_thread, pthread_self())) {
         function->pc = pc;
         sync_function_touches();
-        shadow_access(function, how, at, at + 1, report_race);
+        shadow_access(function, how, at, at + 1, held_race);
         races_host_pending(function, how, at, at + 1);
         return;
     }
     struct moment *m = order_host(pc);
-    shadow_look(m, how, at, at + 1, report_race);
+    shadow_look(m, how, at, at + 1, held_race);
     moment_unref(m);
 }
 

@@ -107,7 +107,10 @@ struct vclock *order_part_ends(struct moment **part);
 /* The function and what follows it in its stream comes after that from now on: another part, unless
  * it did so before. */
 bool order_part_follows(struct moment **part, const struct vclock *before);
-/* The same for what the host does; and what that comes after. */
+/* Whether a wait that is not over, by a host function or for a value, may yet order the two. */
+bool order_may_come(const struct moment *a, const struct moment *b);
+/* What the host does from now on comes after that, too: whether it did not before; and all that it
+ * comes after. */
 bool order_host_joins(const struct vclock *before);
 const struct vclock *order_host_knows(void);
 /* Stream memory operations: a wait that has ended comes after the write that it waited for. */
@@ -136,6 +139,14 @@ void shadow_look(struct moment *m, enum access how, uint64_t low, uint64_t high,
 void shadow_trim(void);
 /* Forgets all accesses of these bytes: they are other memory now. */
 void shadow_forget(uint64_t low, uint64_t high);
+
+/* ---- races that may yet be none (held.c) ---- */
+
+/* To be called for each race that is found. */
+void held_race(struct moment *earlier, enum access how, struct moment *later, enum access later_how,
+               uint64_t low, uint64_t high);
+/* A wait is over; or `all`: nothing comes any more. */
+void held_look(bool all);
 
 /* ---- the host's accesses (host.c) ---- */
 

@@ -662,11 +662,27 @@ struct vclock *order_part_ends(struct moment **part)
     return v;
 }
 
+/* What comes after the position, of another stream, comes after this, too. */
+static void others_follow(uint64_t stream, uint64_t position, const struct vclock *before)
+{
+    for (size_t i = 0; i < streams.count; i++) {
+        struct stream *s = streams.items[i];
+        if (vclock_get(s->v, stream) >= position)
+            s->v = vclock_join(s->v, before);
+        for (size_t k = 0; k < s->history.count; k++) {
+            struct past *p = &s->history.items[k];
+            if (vclock_get(p->v, stream) >= position)
+                p->v = vclock_join(p->v, before);
+        }
+    }
+}
+
 /* What is in the stream from that count on comes after this, too. */
 static void stream_follows(struct stream *s, uint64_t count, const struct vclock *before)
 {
     struct history *h = &s->history;
     size_t at = h->count;
+    others_follow(s->id, position_of(count), before);
     while (at > 0 && h->items[at - 1].count >= count)
         at--;
     if (at == h->count || h->items[at].count > count) {
@@ -697,11 +713,24 @@ bool order_part_follows(struct moment **part, const struct vclock *before)
     stream_follows(stream_of(m->id.stream), m->id.count, before);
     for (size_t i = 0; i < pending.count; i++) {
         struct moment *p = pending.items[i];
-        if (p->id.stream == m->id.stream && p->id.count > m->id.count)
+        uint64_t end = position_of(m->id.count);
+        if (p->id.stream == m->id.stream ? p->id.count > m->id.count
+                                         : vclock_get(p->after, m->id.stream) >= end)
             p->after = vclock_join(p->after, before);
     }
     moment_unref(m);
     return true;
+}
+
+bool order_may_come(const struct moment *a, const struct moment *b)
+{
+    for (size_t i = 0; i < pending.count; i++) {
+        const struct moment *p = pending.items[i];
+        if ((p->work == OBSERVE_HOST || p->work == OBSERVE_WAIT_VALUE) && p != a && p != b &&
+            (moment_before(p, a) || moment_before(p, b)))
+            return true;
+    }
+    return false;
 }
 
 bool order_host_joins(const struct vclock *before)

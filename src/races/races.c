@@ -9,13 +9,13 @@ struct races_names races_names;
 
 static void accessed(struct moment *m, enum access how, uint64_t low, uint64_t high)
 {
-    shadow_access(m, how, low, high, report_race);
+    shadow_access(m, how, low, high, held_race);
     races_host_pending(m, how, low, high);
 }
 
 static void looked(struct moment *m, enum access how, uint64_t low, uint64_t high)
 {
-    shadow_look(m, how, low, high, report_race);
+    shadow_look(m, how, low, high, held_race);
 }
 
 /* ---- copies and sets ---- */
@@ -126,6 +126,8 @@ static void on_ended(const struct observe_id *id, enum observe_kind kind)
         moment_unref(m);
     }
     order_ended(id);
+    if (kind == OBSERVE_WAIT_VALUE || kind == OBSERVE_HOST)
+        held_look(false);
     if (runs_on_device(kind))
         races_host_work_ended();
     pthread_mutex_unlock(&races_lock);
@@ -208,7 +210,7 @@ static void on_memory(const struct observe_memory *told, bool made)
     if (told->kind == OBSERVE_POOL && told->pool != 0) { /* 0: addresses of a graph's memory */
         enum moment_kind kind = made ? MOMENT_ALLOCATION : MOMENT_FREE;
         struct moment *m = order_point(kind, told->stream, told->ordered);
-        shadow_access(m, made ? ACCESS_ALLOCATION : ACCESS_FREE, low, high, report_race);
+        shadow_access(m, made ? ACCESS_ALLOCATION : ACCESS_FREE, low, high, held_race);
         moment_unref(m);
     } else if (told->kind != OBSERVE_REGISTERED) {
         shadow_forget(low, high);
@@ -289,10 +291,18 @@ static const struct observe_hooks hooks = {
     .host_accesses = on_host_accesses,
 };
 
+static void at_end(void)
+{
+    pthread_mutex_lock(&races_lock);
+    held_look(true);
+    pthread_mutex_unlock(&races_lock);
+    report_flush();
+}
+
 bool races_open(const struct races_names *names, struct diag *d)
 {
     races_names = *names;
-    findings_at_end(report_flush);
+    findings_at_end(at_end);
     if (!races_host_open() || !observe_add(&hooks))
         return diag_set(d, 0, 0, "the check for races cannot begin");
     return true;

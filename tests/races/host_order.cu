@@ -227,6 +227,28 @@ CASE(kernel_after_a_function_that_waits)
     sem_post(&back);
 }
 
+/* The copy is enqueued before anyone knows what its stream waits for. */
+CASE(copy_after_a_function_that_waits)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    DO(cudaLaunchHostFunc(b, waits, nullptr));
+    DO(cudaMemcpyAsync(d2, h, N * sizeof(int), cudaMemcpyHostToDevice, b)); // @2 copy read
+    DO(cudaStreamSynchronize(repaired ? a : c));
+    sem_post(&back);
+}
+
+/* By an event after the function, for a third stream. */
+CASE(event_after_a_function_that_waits)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    DO(cudaLaunchHostFunc(b, waits, nullptr));
+    order(b, c);
+    DO(cudaMemcpyAsync(d2, h, N * sizeof(int), cudaMemcpyHostToDevice, c)); // @2 copy read
+    if (repaired)
+        DO(cudaStreamSynchronize(a));
+    sem_post(&back);
+}
+
 /* Two functions, one of which waits for the other. */
 CASE(function_waits_for_a_function)
 {

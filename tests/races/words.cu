@@ -45,6 +45,15 @@ CASE(wait_enqueued_before_the_write)
     WRITE(a, 1);
 }
 
+CASE(copy_enqueued_before_the_write)
+{
+    if (repaired)
+        WAIT(b, 1);
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, b)); // @2 copy read
+    fill<<<1, 32, 0, a>>>(d, N); // @1 kernel write
+    WRITE(a, 1);
+}
+
 CASE(word_written_by_a_copy)
 {
     WRITE(a, 1); // @1 value atomic
