@@ -125,10 +125,12 @@ WEIR_SURFACE(CubemapLayered, cudaSurfaceTypeCubemapLayered, (int x, int y, int l
 #undef WEIR_SURFACE
 #undef WEIR_UNPACK
 
-/* ---- warps: of clang's functions without a mask, what it makes no code of for these targets ----
- */
+/* ---- warps: functions without a mask, whose instructions these targets do not have ---- */
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+#define __all(predicate)    __all_sync(__activemask(), predicate)
+#define __any(predicate)    __any_sync(__activemask(), predicate)
+#define __ballot(predicate) __ballot_sync(__activemask(), predicate)
 #define __shfl(...)      __shfl_sync(__activemask(), __VA_ARGS__)
 #define __shfl_up(...)   __shfl_up_sync(__activemask(), __VA_ARGS__)
 #define __shfl_down(...) __shfl_down_sync(__activemask(), __VA_ARGS__)

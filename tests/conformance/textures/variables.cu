@@ -1,9 +1,9 @@
 // FLAGS: --legacy-api
-// GPU: nvcc has had no texture variables since CUDA 12
 // SANITIZERS: the runtime's side of texture references
 /* K2: texture and surface variables (--legacy-api): binding memory, pitched memory and arrays, how
  * they are read, what is refused, and what else programs of their time call. */
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -105,6 +105,13 @@ template <class T> static T *on_device(int n, T (*value)(int))
     return device;
 }
 
+/* There a read of what is no longer bound is a fault (asked of an H200). */
+static bool on_gpu()
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    return driver == nullptr || dlsym(driver, "weir_last_fault") == nullptr;
+}
+
 static void test_linear()
 {
     float *memory = on_device<float>(2 * N, [](int i) { return 100.0f + i; });
@@ -144,10 +151,11 @@ static void test_linear()
     OK(cudaUnbindTexture(line)); /* the launch has its binding */
     fetch_results();
     CHECK(got[3] == 103);
-    read_line<<<1, N>>>(floats, 0);
-    fetch_results();
-    CHECK(got[3] == 0);
-
+    if (!on_gpu()) {
+        read_line<<<1, N>>>(floats, 0);
+        fetch_results();
+        CHECK(got[3] == 0);
+    }
     OK(cudaFree(memory));
 }
 
