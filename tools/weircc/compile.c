@@ -353,6 +353,8 @@ static int make_ptx(struct compilation *c, const char *llvm, const char *library
     if (optimized == NULL)
         return 1;
     list_add(&argv, "-emit-llvm");
+    /* names that a library of bitcode has are written, once each only if all are kept */
+    list_add(&argv, "-fno-discard-value-names");
     int status = run_llvm(c, &argv, "clang (passes)", llvm, optimized);
     if (status == 0)
         status = step_run(dr, STEP_CASTS_LOWER, optimized, NULL, NULL);
