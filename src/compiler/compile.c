@@ -324,6 +324,7 @@ struct session {
     LLVMTargetDataRef data;
     size_t emitted; /* instructions */
     bool baseline;  /* JIT_TIER_BASELINE, chosen or asked for */
+    bool debugged;  /* debuggers look for variables in memory */
     bool osr_entry; /* blocks that began in other code may enter it */
 };
 
@@ -424,7 +425,7 @@ static bool session_open(struct session *s, const struct ptx_func *entry,
     for (size_t n = 0; ok && n < s->callees.count; n++)
         ok = emit_callee(s, s->callees.items[n], opt, d);
     allow_null(s);
-    debug_close(s->cg.lines);
+    s->debugged = debug_close(s->cg.lines);
     if (!ok && d->text[0] == '\0')
         diag_set(d, 0, 0, "%s cannot be compiled", entry->name);
     return ok && choose_tier(s, opt, d);
@@ -485,18 +486,17 @@ static const char *baseline_passes(const struct session *s)
 static bool compile_optimize(struct session *s, struct diag *d)
 {
     bool large = is_large(s);
-    bool debugged = s->k.entry->module->debug_info.bytes != NULL;
     if (s->baseline) {
-        if (!run_passes(s, debugged ? DEBUG_PIPELINE : baseline_passes(s), d))
+        if (!run_passes(s, s->debugged ? DEBUG_PIPELINE : baseline_passes(s), d))
             return false;
         baseline_prepare(s->cg.alu.module);
-        if (!large && !debugged && !run_passes(s, BASELINE_SECOND_PASSES, d))
+        if (!large && !s->debugged && !run_passes(s, BASELINE_SECOND_PASSES, d))
             return false;
         baseline_demote(s->cg.alu.module);
         baseline_calls(s->cg.alu.module, s->data);
         return true;
     }
-    if (debugged)
+    if (s->debugged)
         return run_passes(s, DEBUG_PIPELINE, d);
     const char *passes = s->k.nresume > 1 ? PIPELINE : UNSWITCHING_PIPELINE;
     if (!run_passes(s, large ? LARGE_PIPELINE : passes, d))

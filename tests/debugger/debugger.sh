@@ -67,6 +67,32 @@ GDB
     has "weir warp: threads" "^threads \(32,0,0\) to \(63,0,0\)" "$work/gdb"
     has "weir block" "^work block \(2,0,0\) of \(4,1,1\)" "$work/gdb"
     has "the program ends as it would" "^180$" "$work/gdb"
+    check_library
+}
+
+# Kernels of libraries are compiled as fast code: they have parameters, and no variables.
+check_library() {
+    cat >"$work/commands" <<'GDB'
+set pagination off
+set debuginfod enabled off
+set breakpoint pending on
+break library.cu:9
+run
+info locals
+info scope library.h:5
+delete
+continue
+GDB
+    WEIR_SCHEDULE=fixed timeout 200 gdb -nx -q -batch -ex "source $script" -x "$work/commands" \
+        "$(dirname "$program")/library" >"$work/gdb" 2>&1
+    has "variables of the program's" "^inner = 30$" "$work/gdb"
+    has "parameters of the library's" "^Symbol param_1 is" "$work/gdb"
+    has "the program ends as it would" "^53$" "$work/gdb"
+    if grep -q '^Symbol inner' "$work/gdb"; then
+        failed=$((failed + 1))
+        echo "failed: variables of a library's kernel"
+        cat "$work/gdb"
+    fi
 }
 
 # The map is there whether or not there is a perf.

@@ -28,6 +28,7 @@ struct debug_lines {
     LLVMMetadataRef *scopes;  /* by file, within that function */
     bool *library;            /* by file: nobody looks for a fault there */
     int nfiles;
+    bool variables; /* those of the source are declared, of one function at least */
 };
 
 /* A variable of the function that is at the address which the operations make of the block's. */

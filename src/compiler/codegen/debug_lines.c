@@ -19,7 +19,7 @@ static LLVMMetadataRef debug_file(struct debug_lines *l, const char *path)
 /* Headers of the compiler and of a CUDA toolkit: their functions are CUDA's own to a program. */
 static bool is_library(const char *path)
 {
-    static const char *const directories[] = {"/lib/clang/", "/cuda/include/",
+    static const char *const directories[] = {"/lib/clang/", "/cuda/include/", "/lib/weir/cccl/",
                                               "/targets/x86_64-linux/include/",
                                               "/targets/sbsa-linux/include/"};
     for (size_t n = 0; n < WEIR_COUNT(directories); n++)
@@ -122,6 +122,19 @@ static void declare_params(struct codegen *cg)
     }
 }
 
+/* Whether the function is a library's: what begins its code stands in one of its files. */
+static bool of_library(const struct codegen *cg)
+{
+    const struct ptx_func *f = cg->k->entry;
+    const struct debug_lines *l = cg->lines;
+    for (int32_t n = 0; n < f->ninstrs; n++) {
+        int file = f->instrs[n].loc_file;
+        if (file > 0 && file < l->nfiles)
+            return l->library[file];
+    }
+    return false;
+}
+
 /* What a debugger can show of a warp: where it is in the grid, and what the kernel was given. */
 static void declare_variables(struct codegen *cg)
 {
@@ -139,7 +152,9 @@ static void declare_variables(struct codegen *cg)
         uint64_t ops[] = {DW_OP_PLUS_UCONST, fields[n].offset};
         debug_declare(cg, fields[n].name, fields[n].triple ? triple : word, ops, WEIR_COUNT(ops));
     }
-    if (!debug_variables(cg) && !cg->k->is_function)
+    bool variables = !of_library(cg) && debug_variables(cg);
+    cg->lines->variables |= variables;
+    if (!variables && !cg->k->is_function)
         declare_params(cg);
 }
 
@@ -191,14 +206,16 @@ void debug_at(struct codegen *cg, const struct ptx_instr *i)
         cg->alu.b, LLVMDIBuilderCreateDebugLocation(cg->alu.ctx, line, 0, l->scopes[file], NULL));
 }
 
-void debug_close(struct debug_lines *l)
+bool debug_close(struct debug_lines *l)
 {
     if (l == NULL)
-        return;
+        return false;
+    bool variables = l->variables;
     LLVMDIBuilderFinalize(l->b);
     LLVMDisposeDIBuilder(l->b);
     free(l->files);
     free(l->scopes);
     free(l->library);
     free(l);
+    return variables;
 }

@@ -62,7 +62,8 @@ struct debug_lines *debug_open(struct codegen *cg);
 void debug_function(struct codegen *cg);
 /* What follows belongs to instruction i. */
 void debug_at(struct codegen *cg, const struct ptx_instr *i);
-/* Ends the line table; `lines` may be NULL. */
-void debug_close(struct debug_lines *lines);
+/* Ends the line table; `lines` may be NULL. True: debuggers are told where variables of the source
+ * are in memory. */
+bool debug_close(struct debug_lines *lines);
 
 #endif
