@@ -354,17 +354,17 @@ static void look(uint64_t at, enum access how, const void *pc)
 static bool on_access(uint64_t at, void *context, bool device_work)
 {
     uint64_t page = at & ~(PAGE - 1);
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     if (!is_closed(at)) { /* another thread has opened it meanwhile, or it is none of ours */
         bool ours = false;
         for (size_t i = 0; i < shared.count && !ours; i++)
             ours = at >= shared.items[i].pages.low && at < shared.items[i].pages.high;
-        pthread_mutex_unlock(&races_lock);
+        races_leave();
         return ours;
     }
     if (device_work || steps >= STEPS_MAX || opened_count == OPEN_MAX) {
         open_all();
-        pthread_mutex_unlock(&races_lock);
+        races_leave();
         return true;
     }
     steps++;
@@ -373,7 +373,7 @@ static bool on_access(uint64_t at, void *context, bool device_work)
     mprotect((void *)(uintptr_t)page, PAGE, PROT_READ | PROT_WRITE);
     opened[opened_count++] = page;
     step(context, true);
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
     return true;
 }
 
@@ -381,12 +381,12 @@ static bool on_step(void *context)
 {
     if (opened_count == 0)
         return false;
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     for (uint32_t i = 0; i < opened_count; i++)
         mprotect((void *)(uintptr_t)opened[i], PAGE, rights_of(opened[i]));
     opened_count = 0;
     step(context, false);
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
     return true;
 }
 

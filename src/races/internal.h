@@ -4,12 +4,28 @@
 
 #include <pthread.h>
 
+#include "base/thread_fast.h"
 #include "findings/findings.h"
 #include "observe/observe.h"
 #include "races/races.h"
 
 extern pthread_mutex_t races_lock;
 extern struct races_names races_names;
+
+/* The thread has the lock, or is about to have it or just had it. */
+extern volatile WEIR_THREAD_FAST bool races_inside;
+
+static inline void races_enter(void)
+{
+    races_inside = true;
+    pthread_mutex_lock(&races_lock);
+}
+
+static inline void races_leave(void)
+{
+    pthread_mutex_unlock(&races_lock);
+    races_inside = false;
+}
 
 /* ---- vector clocks (clock.c) ---- */
 

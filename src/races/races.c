@@ -4,7 +4,8 @@
 
 #include "races/internal.h"
 
-pthread_mutex_t races_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP; /* see races_host_sync */
+pthread_mutex_t races_lock = PTHREAD_MUTEX_INITIALIZER;
+volatile WEIR_THREAD_FAST bool races_inside;
 struct races_names races_names;
 
 static void accessed(struct moment *m, enum access how, uint64_t low, uint64_t high)
@@ -78,19 +79,19 @@ static void work_accesses(struct moment *m, const struct observe_work *w)
 
 static void on_stream_made(const struct observe_stream *s)
 {
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     order_stream_made(s);
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
 }
 
 static void on_enqueued(const struct observe_work *w)
 {
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     struct moment *m = order_enqueued(w);
     if (m != NULL)
         work_accesses(m, w);
     moment_unref(m);
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
 }
 
 /* Kinds that touch the program's memory while they are under way. */
@@ -102,7 +103,7 @@ static bool runs_on_device(enum observe_kind kind)
 
 static void on_begun(const struct observe_work *w)
 {
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     if (w->parent.count != 0)
         order_child(&w->id, &w->parent);
     if (w->id.node != 0) {
@@ -113,12 +114,12 @@ static void on_begun(const struct observe_work *w)
     }
     if (runs_on_device(w->kind))
         races_host_work_begins();
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
 }
 
 static void on_ended(const struct observe_id *id, enum observe_kind kind)
 {
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     if (kind == OBSERVE_WAIT_VALUE) {
         struct moment *m = order_find(id);
         if (m != NULL)
@@ -130,7 +131,7 @@ static void on_ended(const struct observe_id *id, enum observe_kind kind)
         held_look(false);
     if (runs_on_device(kind))
         races_host_work_ended();
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
 }
 
 /* A host function runs in one part, on the thread that tells of it. */
@@ -139,19 +140,19 @@ static void on_part_begun(const struct observe_id *id, enum observe_kind kind, c
     (void)name;
     if (kind != OBSERVE_HOST)
         return;
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     struct moment *m = order_find(id);
     sync_function_begins(id, m);
     races_host_function_begins(m);
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
 }
 
 static void on_part_ended(const struct observe_id *id)
 {
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     sync_function_ends(id);
     races_host_function_ends();
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
 }
 
 static enum access access_of(enum observe_access how)
@@ -182,7 +183,7 @@ static void keep_warps(struct moment *m, const struct observe_accesses *a)
 
 static void on_accessed(const struct observe_accesses *a)
 {
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     struct moment *m = order_find(&a->id);
     if (m != NULL) {
         keep_sites(m, a);
@@ -191,20 +192,20 @@ static void on_accessed(const struct observe_accesses *a)
     for (uint32_t i = 0; m != NULL && i < a->range_count; i++)
         accessed(m, access_of(a->ranges[i].how), a->ranges[i].low, a->ranges[i].high);
     moment_unref(m);
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
 }
 
 static void on_raced(const struct observe_race *r)
 {
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     report_threads(r);
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
 }
 
 static void on_memory(const struct observe_memory *told, bool made)
 {
     uint64_t low = told->address, high = low + told->bytes;
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     races_host_memory(told, made);
     report_memory(told, made);
     if (told->kind == OBSERVE_POOL && told->pool != 0) { /* 0: addresses of a graph's memory */
@@ -215,7 +216,7 @@ static void on_memory(const struct observe_memory *told, bool made)
     } else if (told->kind != OBSERVE_REGISTERED) {
         shadow_forget(low, high);
     }
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
 }
 
 static void on_memory_made(const struct observe_memory *m) { on_memory(m, true); }
@@ -223,53 +224,53 @@ static void on_memory_freed(const struct observe_memory *m) { on_memory(m, false
 
 static void on_memory_named(uint64_t address, const char *name)
 {
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     report_named(address, name);
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
 }
 
 static void on_context_cleared(uint64_t context)
 {
     (void)context;
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     shadow_forget(0, UINT64_MAX);
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
 }
 
 static void on_graph_node(const struct observe_node *n)
 {
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     order_graph_node(n);
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
 }
 
 static void on_graph_ended(uint64_t graph)
 {
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     order_graph_ended(graph);
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
 }
 
 static void on_host_saw(const struct observe_seen *s)
 {
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     order_host_saw(s);
     races_host_saw();
     if (order_pending() == 0)
         shadow_trim();
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
     report_flush();
 }
 
 /* Its own instructions need not raise signals: pages are open until the next work ends. */
 static void on_host_accesses(const struct observe_host_access *a)
 {
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     struct moment *m = order_host((const char *)a->site - 1);
     looked(m, a->write ? ACCESS_WRITE : ACCESS_READ, a->address, a->address + a->bytes);
     moment_unref(m);
     races_host_opens();
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
 }
 
 static const struct observe_hooks hooks = {
@@ -293,9 +294,9 @@ static const struct observe_hooks hooks = {
 
 static void at_end(void)
 {
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     held_look(true);
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
     report_flush();
 }
 

@@ -471,7 +471,7 @@ static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 /* Takes the next finding that is not written. */
 static bool next_finding(struct finding *f)
 {
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     bool more = written < found.count;
     if (more) {
         *f = found.items[written++];
@@ -480,7 +480,7 @@ static bool next_finding(struct finding *f)
                 find_thread(&f->sides[i], f->low);
         forget_moments(f);
     }
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
     return more;
 }
 

@@ -152,10 +152,10 @@ void races_host_sync(enum host_sync how, const void *object)
 {
     if (!atomic_load_explicit(&functions, memory_order_relaxed))
         return;
-    /* Fails in a handler of a signal that came while this thread had the lock: handlers may post
-     * semaphores. */
-    if (pthread_mutex_lock(&races_lock) != 0)
+    /* A signal may have come while this thread had the lock: handlers may post semaphores. */
+    if (races_inside)
         return;
+    races_enter();
     bool function = inside != NULL && inside->part != NULL;
     if (!function)
         races_host_thread();
@@ -176,5 +176,5 @@ void races_host_sync(enum host_sync how, const void *object)
         break;
     default: break;
     }
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
 }

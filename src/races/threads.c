@@ -254,11 +254,11 @@ static void put_json(struct strbuf *sb, const struct thread_race *f,
 
 static bool next(struct thread_race *f)
 {
-    pthread_mutex_lock(&races_lock);
+    races_enter();
     bool more = written < found.count;
     if (more)
         *f = found.items[written++];
-    pthread_mutex_unlock(&races_lock);
+    races_leave();
     return more;
 }
 
