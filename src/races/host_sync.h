@@ -3,6 +3,8 @@
 #ifndef WEIR_RACES_HOST_SYNC_H
 #define WEIR_RACES_HOST_SYNC_H
 
+#include <stdbool.h>
+
 enum host_sync {
     HOST_RELEASE, /* before a thread unlocks, signals or posts the object, or comes to a barrier */
     HOST_ACQUIRE, /* after it has locked it, or its wait for it is over */
@@ -11,8 +13,9 @@ enum host_sync {
 };
 
 struct host_sync_listener {
-    void (*synchronizes)(enum host_sync how, const void *object);
-    /* Calls that return to this code do not count: they are not the program's. */
+    void (*synchronizes)(enum host_sync how, const void *object, bool own);
+    /* Calls that return to this code are `own`: they are not the program's, unless a function of
+     * the program ends with one. */
     const void *low, *high;
 };
 

@@ -34,7 +34,7 @@ bool races_open(const struct races_names *names, struct diag *d);
 bool races_signal(int signal, siginfo_t *info, void *context, bool device_work);
 
 /* The calling thread has synchronized with others by the object. From any thread, also in handlers
- * of signals. */
-void races_host_sync(enum host_sync how, const void *object);
+ * of signals. `own`: by a call that returns to the library that the check is in. */
+void races_host_sync(enum host_sync how, const void *object, bool own);
 
 #endif

@@ -148,9 +148,13 @@ void sync_function_touches(void)
     inside->release = NULL;
 }
 
-void races_host_sync(enum host_sync how, const void *object)
+void races_host_sync(enum host_sync how, const void *object, bool own)
 {
     if (!atomic_load_explicit(&functions, memory_order_relaxed))
+        return;
+    /* A host function that ends with such a call returns from it to whoever has called the
+     * function. */
+    if (own && inside == NULL)
         return;
     /* A signal may have come while this thread had the lock: handlers may post semaphores. */
     if (races_inside)

@@ -44,6 +44,15 @@ CASE(posted)
     sink = h[1]; // @2 host read
 }
 
+/* The call returns to the function's caller, as where a compiler makes a jump of a last call. */
+CASE(posted_by_the_end_of_a_function)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    DO(cudaLaunchHostFunc(repaired ? a : b, (cudaHostFn_t)(void (*)(void))sem_post, &semaphore));
+    sem_wait(&semaphore);
+    sink = h[1]; // @2 host read
+}
+
 CASE(posted_before_the_copy)
 {
     if (!repaired)

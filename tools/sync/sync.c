@@ -38,10 +38,11 @@ __attribute__((constructor)) static void begin(void) { pthread_atfork(NULL, NULL
 static void tell(enum host_sync how, const void *object, const void *caller)
 {
     const struct host_sync_listener *l = __atomic_load_n(&listener, __ATOMIC_ACQUIRE);
-    if (l == NULL || (uintptr_t)caller - (uintptr_t)l->low < (uintptr_t)l->high - (uintptr_t)l->low)
+    if (l == NULL)
         return;
+    bool own = (uintptr_t)caller - (uintptr_t)l->low < (uintptr_t)l->high - (uintptr_t)l->low;
     int before = errno;
-    l->synchronizes(how, object);
+    l->synchronizes(how, object, own);
     errno = before;
 }
 
