@@ -277,6 +277,8 @@ static const char *const UNSWITCHING_PIPELINE =
  * stands. */
 static const char *const DEBUG_PIPELINE =
     "function(sroa,simplifycfg,instcombine<no-verify-fixpoint>,adce)";
+/* The same where the others take time with the square of the kernel. */
+static const char *const DEBUG_LARGE_PIPELINE = "function(simplifycfg,adce)";
 
 /* Without passes that take more than linear time. */
 static const char *const LARGE_PIPELINE =
@@ -483,11 +485,16 @@ static const char *baseline_passes(const struct session *s)
     return s->emitted > MEDIUM_INSTRUCTIONS ? BASELINE_MEDIUM_PASSES : BASELINE_PASSES;
 }
 
+static const char *debug_passes(const struct session *s)
+{
+    return is_large_baseline(s) ? DEBUG_LARGE_PIPELINE : DEBUG_PIPELINE;
+}
+
 static bool compile_optimize(struct session *s, struct diag *d)
 {
     bool large = is_large(s);
     if (s->baseline) {
-        if (!run_passes(s, s->debugged ? DEBUG_PIPELINE : baseline_passes(s), d))
+        if (!run_passes(s, s->debugged ? debug_passes(s) : baseline_passes(s), d))
             return false;
         baseline_prepare(s->cg.alu.module);
         if (!large && !s->debugged && !run_passes(s, BASELINE_SECOND_PASSES, d))
@@ -497,7 +504,7 @@ static bool compile_optimize(struct session *s, struct diag *d)
         return true;
     }
     if (s->debugged)
-        return run_passes(s, DEBUG_PIPELINE, d);
+        return run_passes(s, debug_passes(s), d);
     const char *passes = s->k.nresume > 1 ? PIPELINE : UNSWITCHING_PIPELINE;
     if (!run_passes(s, large ? LARGE_PIPELINE : passes, d))
         return false;
