@@ -25,7 +25,7 @@ __global__ void load_null(int *p)
 __global__ void store_null_in_ptx(int *p)
 {
     if (p[0] == 0)
-        asm("st.global.u32 [0], 5;" ::: "memory");
+        asm("{ .reg .u64 none; mov.u64 none, 0; st.global.u32 [none], 5; }" ::: "memory");
 }
 __global__ void trap() { __trap(); }
 __global__ void call_no_function(void **table) { ((void (*)())table[0])(); }
