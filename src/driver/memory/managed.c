@@ -1,6 +1,7 @@
 /* managed: advice and prefetches for managed memory. Host and devices share one memory here, so
  * that no page ever moves and all advice is followed by doing nothing; what was advised is kept,
- * page by page, because programs may ask for it again. */
+ * page by page, because programs may ask for it again. A prefetch has its place in the order of its
+ * stream nevertheless: who waits for it has waited for what came before it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,15 +202,26 @@ static CUresult prefetch_range(CUdeviceptr at, size_t bytes, CUmemLocation locat
     return r;
 }
 
-/* Whether the stream exists; nothing has to be enqueued. */
-static CUresult check_stream(CUstream h, bool per_thread)
+/* A stream for work of which there is no kind of node. */
+struct place {
+    struct device_stream *stream;
+    CUcontext ctx;
+};
+
+static CUresult place_find(CUstream h, bool per_thread, struct place *p)
 {
-    CUcontext c;
-    struct device_stream *s;
-    CUresult r = driver_find_stream(h, per_thread, &s, &c);
+    CUresult r = driver_find_stream(h, per_thread, &p->stream, &p->ctx);
     if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
-        r = capture_forbid(s, c); /* there is no node of this kind */
+        r = capture_forbid(p->stream, p->ctx);
     return r;
+}
+
+static void do_nothing(void *user) { (void)user; }
+
+/* Enqueues work that has nothing to do but comes after what was enqueued before. */
+static CUresult place_take(const struct place *p)
+{
+    return driver_from_device(p->ctx, device_call(p->stream, do_nothing, NULL));
 }
 
 static CUresult cuMemPrefetchAsync_v2_impl(bool pt, CUdeviceptr at, size_t bytes,
@@ -217,8 +229,12 @@ static CUresult cuMemPrefetchAsync_v2_impl(bool pt, CUdeviceptr at, size_t bytes
                                            CUstream stream)
 {
     HOLD;
-    CU_TRY(check_stream(stream, pt));
-    return flags != 0 ? CUDA_ERROR_INVALID_VALUE : prefetch_range(at, bytes, location);
+    struct place place;
+    CU_TRY(place_find(stream, pt, &place));
+    if (flags != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    CU_TRY(prefetch_range(at, bytes, location));
+    return place_take(&place);
 }
 BOTH(cuMemPrefetchAsync_v2,
      (CUdeviceptr at, size_t bytes, CUmemLocation location, unsigned int flags, CUstream stream),
@@ -231,9 +247,9 @@ static CUresult managed_batch(CUstream stream, bool pt, CUdeviceptr *at, size_t 
                               size_t count, CUmemLocation *locations, size_t *first,
                               size_t nlocations, unsigned long long flags)
 {
-    CUresult r = check_stream(stream, pt);
-    if (r != CUDA_SUCCESS)
-        return r;
+    struct place place;
+    CUresult r = CUDA_SUCCESS;
+    CU_TRY(place_find(stream, pt, &place));
     if (at == NULL || bytes == NULL || count == 0 || flags != 0 ||
         (locations != NULL &&
          (first == NULL || nlocations == 0 || nlocations > count || first[0] != 0)))
@@ -251,7 +267,7 @@ static CUresult managed_batch(CUstream stream, bool pt, CUdeviceptr *at, size_t 
         k += k + 1 < nlocations && first[k + 1] == n;
         r = prefetch_range(at[n], bytes[n], locations[k]);
     }
-    return r;
+    return r == CUDA_SUCCESS ? place_take(&place) : r;
 }
 
 #define BATCH                                                                                      \
@@ -427,20 +443,21 @@ static CUresult cuStreamAttachMemAsync_impl(bool pt, CUstream stream, CUdevicept
                                             unsigned int flags)
 {
     HOLD;
+    struct place place;
     struct mem_info i;
-    CU_TRY(check_stream(stream, pt));
+    CU_TRY(place_find(stream, pt, &place));
     bool own = stream != NULL && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;
     if ((flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST &&
          flags != CU_MEM_ATTACH_SINGLE) ||
         (flags == CU_MEM_ATTACH_SINGLE && !own) || at == 0)
         return CUDA_ERROR_INVALID_VALUE;
+    bool fine;
     if (!mem_find((void *)(uintptr_t)at, &i)) /* pageable: a range with an end */
-        return mem_in_device_range((void *)(uintptr_t)at) || bytes == 0 ? CUDA_ERROR_INVALID_VALUE
-                                                                        : CUDA_SUCCESS;
-    return i.kind == MEM_MANAGED && pool_of_memory(&i) == NULL && i.base == at &&
-                   (bytes == 0 || bytes == i.size)
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_INVALID_VALUE;
+        fine = !mem_in_device_range((void *)(uintptr_t)at) && bytes != 0;
+    else
+        fine = i.kind == MEM_MANAGED && pool_of_memory(&i) == NULL && i.base == at &&
+               (bytes == 0 || bytes == i.size);
+    return fine ? place_take(&place) : CUDA_ERROR_INVALID_VALUE;
 }
 BOTH(cuStreamAttachMemAsync, (CUstream stream, CUdeviceptr at, size_t bytes, unsigned int flags),
      stream, at, bytes, flags)

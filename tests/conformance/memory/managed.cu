@@ -122,6 +122,40 @@ static void prefetches()
     OK(cudaStreamDestroy(s));
 }
 
+__global__ void wait_for(volatile int *go, int *done)
+{
+    while (*go == 0)
+        ;
+    *done = 1;
+}
+
+/* A prefetch has a place in its stream's order: it comes after the default stream's work, and so
+ * does who waits for it. */
+static void prefetches_in_order()
+{
+    volatile int *go;
+    int *memory, *done;
+    cudaStream_t s;
+
+    OK(cudaStreamCreate(&s));
+    OK(cudaHostAlloc((void **)&go, sizeof *go, cudaHostAllocMapped));
+    OK(cudaHostAlloc(&done, sizeof *done, cudaHostAllocMapped));
+    OK(cudaMallocManaged(&memory, bytes));
+    for (int place = 0; place < 2; place++) {
+        *go = *done = 0;
+        wait_for<<<1, 1>>>(go, done);
+        OK(cudaMemPrefetchAsync(memory, bytes, place == 0 ? at_device(0) : at_host(), 0, s));
+        ERROR(cudaStreamQuery(s), cudaErrorNotReady);
+        *go = 1;
+        OK(cudaStreamSynchronize(s));
+        CHECK_EQ_INT(*done, 1);
+    }
+    OK(cudaFree(memory));
+    OK(cudaFreeHost((void *)go));
+    OK(cudaFreeHost(done));
+    OK(cudaStreamDestroy(s));
+}
+
 static size_t free_bytes()
 {
     size_t free, total;
@@ -166,6 +200,7 @@ int main()
 {
     advice();
     prefetches();
+    prefetches_in_order();
     the_end_of_memory();
     return check_done();
 }
