@@ -34,7 +34,8 @@ CUresult gpu_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void *
 /* What was freed in the stream can no longer be asked about while it is captured. */
 static void capture_begins(CUstream h)
 {
-    struct stream *s = followed() ? stream_find(h) : NULL;
+    IN_CALL;
+    struct stream *s = followed() ? stream_find(in_call, h) : NULL;
     if (s != NULL && stream_has_pending_frees(s))
         stream_leave_mark(s);
     pthread_rwlock_wrlock(&capturing);

@@ -104,8 +104,9 @@ static __attribute__((noinline)) CUresult record_followed(CUevent h, CUstream st
     struct event *e = (struct event *)table_find(&events, h);
     if (e == NULL)
         return driver.cuEventRecord(h, stream);
+    IN_CALL;
     uint64_t version, at = tick();
-    struct stream *s = stream_find(stream);
+    struct stream *s = stream_find(in_call, stream);
     struct vector *v = say(s, at, record_begins(e, &version));
     CUresult r = driver.cuEventRecord(h, stream);
     record_ends(e, v, version, r == CUDA_SUCCESS);
@@ -161,7 +162,8 @@ CUresult gpu_cuStreamWaitEvent(CUstream stream, CUevent h, unsigned flags)
     struct heard w = listen(h);
     if (w.says == NULL)
         return driver.cuStreamWaitEvent(stream, h, flags);
-    struct stream *s = stream_find(stream);
+    IN_CALL;
+    struct stream *s = stream_find(in_call, stream);
     bool captured = atomic_load(&closer) > 0 && s != NULL && stream_is_captured(s);
     uint64_t at = tick();
     CUresult r = driver.cuStreamWaitEvent(stream, h, flags);
@@ -201,19 +203,23 @@ CUresult gpu_cuEventQuery(CUevent h)
 
 /* ---- the same of streams ---- */
 
+/* What comes before the end of all that is in the stream; NULL: it is not known. */
+static struct vector *before_the_end(CUstream h)
+{
+    IN_CALL;
+    struct stream *s = stream_find(in_call, h);
+    if (s == NULL)
+        return NULL;
+    stream_settle(s);
+    return stream_snapshot(s, tick(), NULL);
+}
+
 CUresult gpu_cuStreamSynchronize(CUstream h)
 {
-    struct stream *s = followed() ? stream_find(h) : NULL;
-    if (s == NULL) {
-        CUresult r = driver.cuStreamSynchronize(h);
-        device_failed(r);
-        return r;
-    }
-    stream_settle(s);
-    struct vector *v = stream_snapshot(s, tick(), NULL);
+    struct vector *v = followed() ? before_the_end(h) : NULL;
     CUresult r = driver.cuStreamSynchronize(h);
     device_failed(r);
-    if (r == CUDA_SUCCESS) {
+    if (r == CUDA_SUCCESS && v != NULL) {
         vector_prove(v);
         pool_synchronized();
     }
@@ -221,14 +227,21 @@ CUresult gpu_cuStreamSynchronize(CUstream h)
     return r;
 }
 
-CUresult gpu_cuStreamQuery(CUstream h)
+static __attribute__((noinline)) CUresult query_followed(CUstream h)
 {
-    struct stream *s = followed() ? stream_find(h) : NULL;
+    IN_CALL;
+    struct stream *s = stream_find(in_call, h);
     uint64_t at = s != NULL ? tick() : 0;
     CUresult r = driver.cuStreamQuery(h);
     if (r == CUDA_SUCCESS && s != NULL)
         stream_found_idle(s, at);
-    else if (WEIR_UNLIKELY(r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_READY))
+    return r;
+}
+
+CUresult gpu_cuStreamQuery(CUstream h)
+{
+    CUresult r = followed() ? query_followed(h) : driver.cuStreamQuery(h);
+    if (WEIR_UNLIKELY(r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_READY))
         device_failed(r);
     return r;
 }

@@ -120,6 +120,8 @@ void table_drop(struct table *t, void *key);
 
 /* ---- streams (stream.c) ---- */
 
+struct gpu_thread;
+
 struct context {
     CUcontext handle;
     unsigned long long id;
@@ -163,14 +165,15 @@ struct stream {
     struct mark marks[MARKS]; /* the oldest first */
     unsigned mark_count;
     struct stream *next_own; /* of the same thread */
+    struct stream *next_ended;
 };
 
 /* The record of a handle, made when there is none; NULL: the handle is none, or there is no
- * context. */
-struct stream *stream_find(CUstream h);
+ * context. `t` is the caller's own, which is IN_CALL: so the record is not freed; or NULL. */
+struct stream *stream_find(struct gpu_thread *t, CUstream h);
 void stream_ref(struct stream *s);
 void stream_unref(struct stream *s);
-/* The handle is gone, or is of the driver no longer. */
+/* The handle is gone, or is of the driver no longer. Calls under way may still use the record. */
 void stream_end(struct stream *s);
 /* What is enqueued in `s` comes after what `v` says. */
 void stream_join(struct stream *s, const struct vector *v);
@@ -259,10 +262,48 @@ struct gpu_thread {
     uint64_t current_generation;
     struct context *current_found;
     struct stream *own; /* its default streams, one for each context */
+    /* For calls.c. */
+    _Atomic uint32_t calls; /* that it is in, one inside another */
+    struct gpu_thread *next, **link;
 };
 /* NULL: there is no memory for it. */
 struct gpu_thread *gpu_thread(void);
 extern WEIR_OWN gpu_thread_word thread_word;
+
+/* ---- calls under way (calls.c) ---- */
+
+extern WEIR_OWN bool calls_fence; /* a call needs a fence of its own */
+void calls_open(void);
+void calls_thread_begins(struct gpu_thread *t);
+void calls_thread_ends(struct gpu_thread *t);
+/* Whether each call of another thread that was under way is over: what could no longer be found
+ * before this is called is in no call's hands then. Does not wait for calls that take long. */
+bool calls_are_over(const struct gpu_thread *self);
+
+static inline struct gpu_thread *call_begins(void)
+{
+    struct gpu_thread *t = gpu_thread();
+    if (WEIR_UNLIKELY(t == NULL))
+        return NULL;
+    uint32_t calls = atomic_load_explicit(&t->calls, memory_order_relaxed) + 1;
+    atomic_store_explicit(&t->calls, calls, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (WEIR_UNLIKELY(calls_fence))
+        atomic_thread_fence(memory_order_seq_cst);
+    return t;
+}
+
+static inline void call_ends(struct gpu_thread *const *t)
+{
+    if (WEIR_UNLIKELY(*t == NULL))
+        return;
+    uint32_t calls = atomic_load_explicit(&(*t)->calls, memory_order_relaxed);
+    atomic_store_explicit(&(*t)->calls, calls - 1, memory_order_release);
+}
+
+/* Until the scope is left, what is found is not freed. */
+#define IN_CALL                                                                                    \
+    struct gpu_thread *const in_call __attribute__((cleanup(call_ends), unused)) = call_begins()
 
 /* ---- memory (range.c) ---- */
 

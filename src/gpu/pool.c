@@ -19,6 +19,7 @@ static struct {
     pthread_mutex_t lock;
     struct pool_handle *pools;
     struct pool_handle *spare; /* used again, never freed: threads may still look at one */
+    struct pool *gone;         /* those calls may still look at, too */
     /* What a device allocates from: NULL: not known, &drivers: the driver does. */
     _Atomic(struct pool_handle *) current[MEM_MAX_DEVICES];
     int device_count;
@@ -151,6 +152,21 @@ static struct pool *take_out(CUmemoryPool h)
     return p->pool;
 }
 
+/* Destroys a pool that is found no more. */
+static void end(struct pool *p)
+{
+    forget_current();
+    pool_destroy(p);
+    pthread_mutex_lock(&all.lock);
+    if (all.gone == NULL)
+        all.gone = pool_take_gone();
+    if (all.gone != NULL && calls_are_over(gpu_thread())) {
+        pool_free_gone(all.gone);
+        all.gone = NULL;
+    }
+    pthread_mutex_unlock(&all.lock);
+}
+
 CUresult gpu_cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 {
     CUresult r = driver.cuMemPoolCreate(out, props);
@@ -162,11 +178,8 @@ CUresult gpu_cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
     if (is_served(props))
         make(*out, props->location.id, props->maxSize);
     pthread_mutex_unlock(&all.lock);
-    if (old != NULL) {
-        forget_current();
-        pool_free_gone(pool_take_gone()); /* earlier ones */
-        pool_destroy(old);
-    }
+    if (old != NULL)
+        end(old);
     return r;
 }
 
@@ -177,11 +190,10 @@ CUresult gpu_cuMemPoolDestroy(CUmemoryPool h)
     CUresult r = driver.cuMemPoolDestroy(h);
     struct pool *pool = r == CUDA_SUCCESS ? take_out(h) : NULL;
     pthread_mutex_unlock(&all.lock);
-    forget_current();
-    if (pool != NULL) {
-        pool_free_gone(pool_take_gone()); /* earlier ones */
-        pool_destroy(pool);
-    }
+    if (pool != NULL)
+        end(pool);
+    else
+        forget_current();
     return r;
 }
 
@@ -224,10 +236,11 @@ static CUresult no_bytes_left(CUdeviceptr *out, size_t bytes, struct pool_handle
 int gpu_weir_alloc_async(unsigned long long *out, size_t bytes, void *pool, void *stream,
                          enum weir_call call, const void *caller)
 {
+    IN_CALL;
     bool plain = out != NULL && bytes > 0;
     if (WEIR_UNLIKELY(atomic_load_explicit(&closer, memory_order_relaxed) > 0))
         plain = plain && !is_drivers(stream);
-    struct stream *s = plain ? stream_find(stream) : NULL;
+    struct stream *s = plain ? stream_find(in_call, stream) : NULL;
     struct pool_handle *p = NULL;
     if (WEIR_LIKELY(s != NULL))
         p = pool != NULL ? find(pool) : current_pool(s->context->device);
@@ -264,10 +277,11 @@ static __attribute__((noinline)) CUresult free_any(CUdeviceptr at, CUstream stre
 int gpu_weir_free_async(unsigned long long at, void *stream, enum weir_call call,
                         const void *caller)
 {
+    IN_CALL;
     struct pool_by by = {caller, call};
     bool plain = WEIR_LIKELY(atomic_load_explicit(&closer, memory_order_relaxed) == 0) ||
                  (range_holds(at) && !is_drivers(stream));
-    struct stream *s = plain ? stream_find(stream) : NULL;
+    struct stream *s = plain ? stream_find(in_call, stream) : NULL;
     if (WEIR_UNLIKELY(s == NULL))
         return (int)free_any(at, stream, s, by);
     if (WEIR_UNLIKELY(pool_free((void *)(uintptr_t)at, s, stream_mark(s), by) != POOL_OK))
@@ -382,6 +396,7 @@ CUresult gpu_cuPointerGetAttributes(unsigned count, CUpointer_attribute *which, 
 
 CUresult gpu_cuMemPoolTrimTo(CUmemoryPool h, size_t keep)
 {
+    IN_CALL;
     CUresult r = driver.cuMemPoolTrimTo(h, keep);
     struct pool_handle *p = r == CUDA_SUCCESS ? find(h) : NULL;
     if (p != NULL) {
@@ -403,6 +418,7 @@ static bool switch_of(CUmemPool_attribute which, enum pool_switch *out)
 
 CUresult gpu_cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute which, void *value)
 {
+    IN_CALL;
     CUresult r = driver.cuMemPoolSetAttribute(h, which, value);
     struct pool_handle *p = r == CUDA_SUCCESS ? find(h) : NULL;
     enum pool_switch s;
@@ -423,6 +439,7 @@ CUresult gpu_cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute which, vo
  * what is in ours. */
 CUresult gpu_cuMemPoolGetAttribute(CUmemoryPool h, CUmemPool_attribute which, void *value)
 {
+    IN_CALL;
     CUresult r = driver.cuMemPoolGetAttribute(h, which, value);
     struct pool_handle *p = r == CUDA_SUCCESS ? find(h) : NULL;
     struct pool_statistics f;
@@ -441,6 +458,7 @@ CUresult gpu_cuMemPoolGetAttribute(CUmemoryPool h, CUmemPool_attribute which, vo
 
 CUresult gpu_cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map, size_t count)
 {
+    IN_CALL;
     CUresult r = driver.cuMemPoolSetAccess(h, map, count);
     struct pool_handle *p = r == CUDA_SUCCESS ? find(h) : NULL;
     if (p == NULL)

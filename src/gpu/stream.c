@@ -167,9 +167,8 @@ static struct stream *find_own(struct gpu_thread *t, struct context *c)
     return s;
 }
 
-struct stream *stream_find(CUstream h)
+struct stream *stream_find(struct gpu_thread *t, CUstream h)
 {
-    struct gpu_thread *t = gpu_thread();
     bool standard = is_legacy(h) || h == CU_STREAM_PER_THREAD;
     struct context *c = standard ? context_current() : NULL;
     if (WEIR_UNLIKELY(t == NULL || (standard && c == NULL)))
@@ -206,14 +205,63 @@ void stream_unref(struct stream *s)
         table_spare(&all.streams, &s->node);
 }
 
+/* Ended streams are let go of many at a time: seeing that no call has them costs. */
+enum { ENDED_MAX = 16 };
+static struct {
+    pthread_mutex_t lock;
+    struct stream *first;
+    size_t count, enough; /* so many, and how many to wait for */
+} ended = {.lock = PTHREAD_MUTEX_INITIALIZER, .enough = ENDED_MAX};
+
+static void drop(struct stream *list)
+{
+    for (struct stream *s = list, *next; s != NULL; s = next) {
+        next = s->next_ended;
+        if (atomic_load(&s->slot) != NULL)
+            pool_stream_gone(s);
+        stream_unref(s);
+    }
+}
+
+/* The list is taken first: what comes to it later may be in a call's hands. */
+static void drop_ended(struct stream *list)
+{
+    if (calls_are_over(gpu_thread())) {
+        drop(list);
+        return;
+    }
+    size_t count = 1;
+    struct stream *last = list;
+    for (; last->next_ended != NULL; last = last->next_ended)
+        count++;
+    pthread_mutex_lock(&ended.lock);
+    last->next_ended = ended.first;
+    ended.first = list;
+    ended.count += count;
+    ended.enough = ended.count + ENDED_MAX;
+    pthread_mutex_unlock(&ended.lock);
+}
+
 void stream_end(struct stream *s)
 {
     if (atomic_exchange(&s->ended, true))
         return;
     atomic_fetch_add(&generation, 1);
     if (atomic_load(&s->slot) != NULL)
-        pool_stream_gone(s);
-    stream_unref(s);
+        pool_stream_ended(s);
+    struct stream *list = NULL;
+    pthread_mutex_lock(&ended.lock);
+    s->next_ended = ended.first;
+    ended.first = s;
+    if (++ended.count >= ended.enough) {
+        list = ended.first;
+        ended.first = NULL;
+        ended.count = 0;
+        ended.enough = ENDED_MAX;
+    }
+    pthread_mutex_unlock(&ended.lock);
+    if (list != NULL)
+        drop_ended(list);
 }
 
 static void stream_made(CUstream h, unsigned flags)
@@ -244,6 +292,7 @@ CUresult gpu_cuStreamCreateWithPriority(CUstream *out, unsigned flags, int prior
 
 CUresult gpu_cuStreamDestroy_v2(CUstream h)
 {
+    IN_CALL;
     struct stream *s = (struct stream *)table_find(&all.streams, h);
     if (s != NULL && s->context != NULL && stream_has_pending_frees(s))
         stream_leave_mark(s);

@@ -14,7 +14,16 @@ void gpu_thread_ends(void *kept)
         next = s->next_own;
         stream_end(s);
     }
+    calls_thread_ends(t);
     free(t);
+}
+
+static __attribute__((noinline, cold)) struct gpu_thread *thread_new(void **word)
+{
+    struct gpu_thread *t = xcalloc(1, sizeof *t);
+    *word = t;
+    calls_thread_begins(t);
+    return t;
 }
 
 struct gpu_thread *gpu_thread(void)
@@ -22,7 +31,5 @@ struct gpu_thread *gpu_thread(void)
     void **word = thread_word();
     if (WEIR_UNLIKELY(word == NULL))
         return NULL;
-    if (WEIR_UNLIKELY(*word == NULL))
-        *word = xcalloc(1, sizeof(struct gpu_thread));
-    return *word;
+    return WEIR_LIKELY(*word != NULL) ? *word : thread_new(word);
 }

@@ -201,6 +201,8 @@ static __attribute__((noinline)) void *alloc_waiting(struct pool *p, void *strea
     uint32_t slot;
     uint64_t granules = size_up(bytes, &slot);
     struct pool_shard *s = shard_of(p, stream);
+    if (WEIR_UNLIKELY(s == NULL)) /* the pool is gone: another thread has destroyed it */
+        return NULL;
     shard_lock(s);
     return alloc_locked(p, s, bytes, granules, slot, by);
 }
@@ -223,6 +225,8 @@ void *pool_alloc_spaced(struct pool *p, void *stream, uint64_t bytes, uint64_t s
     uint32_t slot;
     uint64_t granules = size_up(bytes + space, &slot);
     struct pool_shard *s = shard_of(p, stream);
+    if (WEIR_UNLIKELY(s == NULL)) /* the pool is gone: another thread has destroyed it */
+        return NULL;
     shard_lock(s);
     return alloc_locked(p, s, bytes, granules, slot, by);
 }

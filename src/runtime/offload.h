@@ -13,8 +13,9 @@
 
 #include <stdint.h>
 
-/* One kernel or variable: LLVM 19's layout (struct __tgt_offload_entry). */
-struct offload_entry {
+/* One kernel or variable: LLVM 19's layout (struct __tgt_offload_entry). LLVM aligns the entries'
+ * section to one byte, so where it starts is the linker's choice. */
+struct __attribute__((packed)) offload_entry {
     void *addr;       /* host stub, or the host's shadow of a variable */
     const char *name; /* name in PTX */
     uint64_t size;    /* bytes of a variable, 0 for a kernel */

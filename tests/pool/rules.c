@@ -167,6 +167,10 @@ static void destroyed(void)
     world_sync(a);
     mem_usage(0, &after, &total);
     CHECK_EQ_INT(after, before);
+    /* A call that had found the pool before. */
+    CHECK(alloc(p, &world[12], MIB) == NULL);
+    CHECK(pool_alloc_spaced(p, &world[12], MIB, 512, BY) == NULL);
+    pool_free_gone(pool_take_gone());
 }
 
 static void ended_streams(void)

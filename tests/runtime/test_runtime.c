@@ -159,7 +159,13 @@ static void test_relocatable(void)
     __cudaUnregisterFatBinary(handle);
     mock_take_log();
 
-    __cudaWeirRegisterOffload(pieces, pieces + 2, entries, entries + 3);
+    /* LLVM aligns entries to one byte, and so may the linker. */
+    static struct __attribute__((packed)) {
+        char before;
+        struct offload_entry entries[3];
+    } linked;
+    memcpy(linked.entries, entries, sizeof entries);
+    __cudaWeirRegisterOffload(pieces, pieces + 2, linked.entries, linked.entries + 3);
     OK(cudaLaunchKernel(&stub, one, one, NULL, 0, 0));
     LOG("load(first kern second var) launch(kern 1,1,1 1,1,1 0 (nil)) ");
     OK(cudaGetSymbolAddress(&address, &variable));
