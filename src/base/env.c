@@ -77,6 +77,12 @@ static const struct env_entry entries[ENV_COUNT] = {
     [ENV_LIBRARIES] = {"WEIR_LIBRARIES", "off (weir run: on)",
                        "Whether a process tells on stderr, when it ends, which of its libraries "
                        "carry NVIDIA's own CUDA runtime, which cannot run on Weir; \"on\": yes."},
+    [ENV_NVRTC_12] = {"WEIR_NVRTC_12", "none (weir run: found)",
+                      "NVIDIA's libnvrtc.so.12, which compiles for Weir's (docs/python.md): an "
+                      "absolute path."},
+    [ENV_NVRTC_13] = {"WEIR_NVRTC_13", "none (weir run: found)",
+                      "NVIDIA's libnvrtc.so.13, which compiles for Weir's (docs/python.md): an "
+                      "absolute path."},
     [ENV_DEBUGGER] =
         {"WEIR_DEBUGGER", "kernels that are loaded while a debugger is at the process",
          "Whether all kernels are shown to debuggers (docs/debugging.md), to those that "

@@ -33,6 +33,8 @@ enum env_variable {
     ENV_STATS,
     ENV_SCHEDULE,
     ENV_LIBRARIES,
+    ENV_NVRTC_12,
+    ENV_NVRTC_13,
     ENV_DEBUGGER,
     ENV_POOLS_FILE,
     ENV_POOLS_TRACE,

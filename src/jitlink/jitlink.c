@@ -102,8 +102,8 @@ static nvJitLinkResult read_options(struct nvJitLink *l, uint32_t count, const c
             option++;
         if (strncmp(option, "-arch=", 6) == 0) {
             l->sm = read_arch(option + 6);
-            if (l->sm == 0)
-                return NVJITLINK_ERROR_UNRECOGNIZED_ARCH;
+            if (l->sm == 0) /* as the vendor's says of what is no target at all */
+                return NVJITLINK_ERROR_UNRECOGNIZED_OPTION;
         } else if (strncmp(option, "-maxrregcount=", 14) == 0) {
             char *end;
             l->most_registers = (uint32_t)strtoul(option + 14, &end, 10);
@@ -216,15 +216,9 @@ JITLINK(AddFile)(struct nvJitLink *l, nvJitLinkInputType type, const char *path)
 
 /* ---- linking ---- */
 
-JITLINK(Complete)(struct nvJitLink *l)
+static nvJitLinkResult link_units(struct nvJitLink *l)
 {
     struct diag d = {0};
-    if (l == NULL)
-        return NVJITLINK_ERROR_NULL_INPUT;
-    if (l->image.count > 0)
-        return NVJITLINK_SUCCESS;
-    if (l->units.count == 0)
-        return fail(l, NVJITLINK_ERROR_INVALID_INPUT, "there is nothing to link");
     struct ptx_module *m = ptx_link(l->units.items, (int)l->units.count, &d);
     if (m == NULL)
         return fail(l, NVJITLINK_ERROR_INVALID_INPUT, d.text);
@@ -234,8 +228,26 @@ JITLINK(Complete)(struct nvJitLink *l)
     ptx_free(m);
     if (!fits)
         return fail(l, NVJITLINK_ERROR_ARCH_MISMATCH, "PTX for a newer target than -arch names");
-    if (!fine)
-        return fail(l, NVJITLINK_ERROR_INTERNAL, "there is no memory for what was linked");
+    return fine ? NVJITLINK_SUCCESS
+                : fail(l, NVJITLINK_ERROR_INTERNAL, "there is no memory for what was linked");
+}
+
+/* Without inputs an empty module comes out: of the oldest target that is parsed, which fits all. */
+static nvJitLinkResult link_nothing(struct nvJitLink *l)
+{
+    sb_printf(&l->ptx, ".version 6.0\n.target sm_50\n.address_size 64\n");
+    return NVJITLINK_SUCCESS;
+}
+
+JITLINK(Complete)(struct nvJitLink *l)
+{
+    if (l == NULL)
+        return NVJITLINK_ERROR_NULL_INPUT;
+    if (l->image.count > 0)
+        return NVJITLINK_SUCCESS;
+    nvJitLinkResult r = l->units.count > 0 ? link_units(l) : link_nothing(l);
+    if (r != NVJITLINK_SUCCESS)
+        return r;
     container_write(l->ptx.items, l->ptx.count, l->sm, false, &l->image);
     return NVJITLINK_SUCCESS;
 }

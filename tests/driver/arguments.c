@@ -154,6 +154,7 @@ static void modules(void)
 
 static void functions(void)
 {
+    const char *name;
     CUfunction wild = (CUfunction)(uintptr_t)0x1230;
     CUlaunchConfig config = {.gridDimX = 1,
                              .gridDimY = 1,
@@ -171,6 +172,8 @@ static void functions(void)
                cuFuncSetAttribute(fn, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 101)),
           CASE(INVALID_VALUE, cuFuncSetCacheConfig(fn, (CUfunc_cache)4)),
           CASE(INVALID_VALUE, cuFuncGetName(NULL, fn)),
+          CASE(INVALID_VALUE, cuFuncGetName(&name, NULL)),
+          CASE(INVALID_VALUE, cuKernelGetName(&name, NULL)),
           CASE(INVALID_VALUE, cuFuncGetParamInfo(fn, 1, &size, NULL)),
           CASE(INVALID_VALUE, cuFuncGetParamInfo(fn, 0, NULL, NULL)),
           CASE(INVALID_VALUE, cuOccupancyMaxActiveBlocksPerMultiprocessor(NULL, fn, 32, 0)),

@@ -268,6 +268,45 @@ static void captured(void)
     OK(cuStreamDestroy(s));
 }
 
+static void CUDA_CB end_object(void *count) { ++*(int *)count; }
+
+/* A conditional node is taken out of its graph with its bodies, whose handles mean nothing then;
+ * what the bodies keep ends. */
+static void conditional(void)
+{
+    CUgraph g;
+    CUgraphNode node, empty;
+    CUgraphExec e;
+    CUuserObject object;
+    CUgraphConditionalHandle handle;
+    int ended = 0;
+    size_t count;
+    NEED(cuGraphCreate(&g, 0));
+    NEED(cuGraphConditionalHandleCreate(&handle, g, NULL, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
+    CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL};
+    p.conditional.handle = handle;
+    p.conditional.type = CU_GRAPH_COND_TYPE_IF;
+    p.conditional.size = 1;
+    NEED(cuCtxGetCurrent(&p.conditional.ctx));
+    NEED(cuGraphAddNode(&node, g, NULL, NULL, 0, &p));
+    CUgraph body = p.conditional.phGraph_out[0];
+    NEED(cuGraphAddEmptyNode(&empty, body, NULL, 0));
+    NEED(cuUserObjectCreate(&object, &ended, end_object, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    NEED(cuGraphRetainUserObject(body, object, 1, CU_GRAPH_USER_OBJECT_MOVE));
+    OK(cuGraphInstantiate(&e, g, 0)); /* what was instantiated keeps its own */
+    OK(cuGraphDestroyNode(node));
+    OK(cuGraphLaunch(e, NULL));
+    OK(cuCtxSynchronize());
+    CHECK_EQ_INT(ended, 0);
+    OK(cuGraphExecDestroy(e));
+    CHECK_EQ_INT(ended, 1);
+    CHECK_CU(cuGraphGetNodes(body, NULL, &count), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(cuGraphDestroyNode(empty), CUDA_ERROR_INVALID_VALUE);
+    OK(cuGraphGetNodes(g, NULL, &count));
+    CHECK_EQ_INT(count, 0);
+    OK(cuGraphDestroy(g));
+}
+
 int main(void)
 {
     CUcontext c = begin();
@@ -279,6 +318,7 @@ int main(void)
     culprit();
     unloaded();
     captured();
+    conditional();
     destroyed_while_used(c);
     OK(cuModuleUnload(m));
     return check_done();

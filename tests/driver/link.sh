@@ -186,4 +186,7 @@ END
 expect 2080 "$program" load grid.ptx
 expect 2080 "$program" driver grid.ptx "$build/lib/libcudadevrt.a"
 expect 2080 "$program" jitlink grid.ptx
+
+# nothing links to a module without functions
+expect "no kernel named answer" "$program" jitlink
 exit $failed

@@ -87,10 +87,10 @@ int main(int argc, char **argv)
     CUfunction f;
     CUdeviceptr out;
     unsigned value = 0;
-    if (argc < 3)
+    if (argc < 2)
         return 1;
     begin();
-    if (strcmp(argv[1], "load") == 0) {
+    if (argc == 3 && strcmp(argv[1], "load") == 0) {
         CUresult r = cuModuleLoad(&m, argv[2]);
         if (r != CUDA_SUCCESS) {
             printf("%s: %s\n", result_name(r), weir_last_message());

@@ -1,4 +1,4 @@
-"""cuda.core and cuda.bindings: a program from PTX, streams, events, buffers, a graph of the driver."""
+"""cuda.core and cuda.bindings: programs from PTX and from C++, streams, events, buffers, a graph of the driver."""
 import numpy as np
 from cuda.bindings import driver
 from cuda.core import Device, EventOptions, LaunchConfig, Program, ProgramOptions, launch
@@ -23,6 +23,15 @@ PTX = """
 """
 
 
+TEMPLATE = "template<typename T> __global__ void twice(T *v) { v[threadIdx.x] *= 2; }"
+
+
+def compiled(device):
+    """The same kernel by NVRTC, asked for machine code as cuda.core's examples ask for it."""
+    options = ProgramOptions(arch=f"sm_{device.arch}", std="c++17")
+    return Program(TEMPLATE, "c++", options).compile("cubin", name_expressions=("twice<int>",)).get_kernel("twice<int>")
+
+
 def check(result):
     """The values of a call of the bindings; the first is its code."""
     assert result[0] == driver.CUresult.CUDA_SUCCESS, result[0]
@@ -41,12 +50,13 @@ def main():
     check(driver.cuMemcpyHtoD(int(buffer.handle), values.ctypes.data, values.nbytes))
     began = stream.record(options=EventOptions(timing_enabled=True))
     launch(stream, LaunchConfig(grid=1, block=64), kernel, buffer)
+    launch(stream, LaunchConfig(grid=1, block=64), compiled(device), buffer)
     ended = stream.record(options=EventOptions(timing_enabled=True))
     stream.sync()
     assert ended - began >= 0
     result = np.empty_like(values)
     check(driver.cuMemcpyDtoH(result.ctypes.data, int(buffer.handle), values.nbytes))
-    np.testing.assert_array_equal(result, values * 2)
+    np.testing.assert_array_equal(result, values * 4)
 
     graph = check(driver.cuGraphCreate(0))
     check(driver.cuGraphAddEmptyNode(graph, None, 0))

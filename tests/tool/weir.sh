@@ -114,6 +114,14 @@ if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
         check 0 "$lib/libnvJitLink.so.13" "$weir" run "$work/python3.99"
         check 0 "$lib/libnvJitLink.so.12" env PATH="$work:$PATH" "$weir" run script
         check 0 "$lib/libnvJitLink.so.12" "$weir" run "$work/long"
+        # Weir's NVRTC where the Python has NVIDIA's
+        packages=$work/lib/python3.99/site-packages/nvidia/cu13/lib
+        mkdir -p "$packages" "$work/bin"
+        : >"$packages/libnvrtc.so.13"
+        printf '#!/bin/sh\necho $LD_PRELOAD $WEIR_NVRTC_13\n' >"$work/bin/python3"
+        chmod +x "$work/bin/python3"
+        check 0 "$lib/weir/nvrtc/libnvrtc.so.13 $packages/libnvrtc.so.13" "$weir" run "$work/bin/python3"
+        check 0 "$lib/weir/nvrtc/libnvrtc.so.13 /my/own" env WEIR_NVRTC_13=/my/own "$weir" run "$work/bin/python3"
     fi
 fi
 timeout 60 "$weir" info >"$work/info" 2>&1

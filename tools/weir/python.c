@@ -1,9 +1,10 @@
 /* weir run: what Python's packages for CUDA look for, so that they find Weir's tools and libraries
  * before those that NVIDIA's wheels bring.
  *
- * Most of them are told by variables of the environment. nvJitLink is not: cuda.pathfinder, which
- * numba-cuda and cuda.core ask, takes a wheel's library before any on the loader's path, unless one
- * is loaded already. So Weir's is preloaded, into Python alone. */
+ * Most of them are told by variables of the environment. nvJitLink and NVRTC are not:
+ * cuda.pathfinder, which numba-cuda and cuda.core ask, takes a wheel's library before any on the
+ * loader's path, unless one is loaded already. So Weir's are preloaded, into Python alone; its
+ * NVRTC only where NVIDIA's is, which compiles for it (nvrtc.c). */
 #include "weir.h"
 
 #include <fcntl.h>
@@ -68,14 +69,27 @@ static bool is_python(const char *program)
     return script;
 }
 
-static void preload_jitlink(void)
+/* Puts one of Weir's libraries in front of what is preloaded. */
+static void preload(const char *library)
 {
     const char *before = getenv("LD_PRELOAD");
-    char *value =
-        xprintf("%s/libnvJitLink.so.13 %s/libnvJitLink.so.12%s%s", weir_library_directory(),
-                weir_library_directory(), before != NULL ? " " : "", before != NULL ? before : "");
+    char *value = xprintf("%s/%s%s%s", weir_library_directory(), library, before != NULL ? " " : "",
+                          before != NULL ? before : "");
     setenv("LD_PRELOAD", value, 1);
     free(value);
+}
+
+/* Preloads Weir's NVRTC for each of NVIDIA's that is there. */
+static void preload_nvrtc(const char *program)
+{
+    char *file = find_program(program);
+    if (file == NULL)
+        return;
+    if (weir_find_nvrtc(file, 12))
+        preload("weir/nvrtc/libnvrtc.so.12");
+    if (weir_find_nvrtc(file, 13))
+        preload("weir/nvrtc/libnvrtc.so.13");
+    free(file);
 }
 
 /* The toolkit, unless the user has one: libnvvm and NVRTC are found by it, and Weir's has none. */
@@ -110,6 +124,9 @@ void weir_python_environment(const char *program)
     }
     setenv("CUPY_COMPILE_WITH_PTX", "1", 0); /* NVRTC is to give PTX, not machine code */
     set_toolkit();
-    if (is_python(program))
-        preload_jitlink();
+    if (!is_python(program))
+        return;
+    preload_nvrtc(program);
+    preload("libnvJitLink.so.12");
+    preload("libnvJitLink.so.13");
 }

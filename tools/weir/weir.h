@@ -31,6 +31,10 @@ bool weir_option(int argc, char **argv, int *i, const char *name, char **value);
  * about to start; the PATH is still the user's. */
 void weir_python_environment(const char *program);
 
+/* Whether NVIDIA's libnvrtc.so.<major> is there for a Python, by the path of that program; sets the
+ * variable that Weir's finds it by. */
+bool weir_find_nvrtc(const char *program, int major);
+
 /* Reads a block's shape: "256", "16,16", "8,8,4", of 1024 threads at most. */
 bool weir_block(const char *text, uint32_t block[3]);
 

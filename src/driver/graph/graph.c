@@ -105,33 +105,48 @@ static void free_retired_graph(struct retired *end)
     graph_free((CUgraph)(void *)((char *)end - offsetof(struct CUgraph_st, end)));
 }
 
+/* The graphs within a node: its child graph, or its bodies. */
+static CUgraph const *graphs_within(const struct node_params *p, unsigned *count)
+{
+    *count = p->type == CU_GRAPH_NODE_TYPE_GRAPH         ? 1
+             : p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL ? p->conditional.size
+                                                         : 0;
+    return p->type == CU_GRAPH_NODE_TYPE_GRAPH ? &p->child : p->conditional.bodies;
+}
+
+static bool node_seen_to_go(const struct node_params *p)
+{
+    unsigned count;
+    CUgraph const *within = graphs_within(p, &count);
+    for (unsigned n = 0; n < count; n++)
+        if (graph_seen_to_go(within[n]))
+            return true;
+    return false;
+}
+
 bool graph_seen_to_go(CUgraph g)
 {
-    if (g->objects.count > 0 || g->once != NULL)
-        return true;
-    for (size_t n = 0; n < g->nodes.count; n++) {
-        const struct node_params *p = &g->nodes.items[n]->p;
-        if (p->type == CU_GRAPH_NODE_TYPE_GRAPH && graph_seen_to_go(p->child))
+    bool seen = g->objects.count > 0 || g->once != NULL;
+    for (size_t n = 0; n < g->nodes.count && !seen; n++)
+        seen = node_seen_to_go(&g->nodes.items[n]->p);
+    return seen;
+}
+
+static bool node_capturing(const struct node_params *p)
+{
+    unsigned count;
+    CUgraph const *within = graphs_within(p, &count);
+    for (unsigned n = 0; n < count; n++)
+        if (graph_capturing(within[n]))
             return true;
-        if (p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
-            for (unsigned b = 0; b < p->conditional.size; b++)
-                if (graph_seen_to_go(p->conditional.bodies[b]))
-                    return true;
-    }
     return false;
 }
 
 bool graph_capturing(CUgraph g)
 {
     bool found = g->capturing;
-    for (size_t n = 0; n < g->nodes.count && !found; n++) {
-        const struct node_params *p = &g->nodes.items[n]->p;
-        if (p->type == CU_GRAPH_NODE_TYPE_GRAPH)
-            found = graph_capturing(p->child);
-        if (p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
-            for (unsigned b = 0; b < p->conditional.size && !found; b++)
-                found = graph_capturing(p->conditional.bodies[b]);
-    }
+    for (size_t n = 0; n < g->nodes.count && !found; n++)
+        found = node_capturing(&g->nodes.items[n]->p);
     return found;
 }
 
@@ -591,11 +606,10 @@ WEIR_API CUresult cuGraphDestroyNode(CUgraphNode node)
     CU_TRY(driver_initialized());
     CU_TRY(node_lock(node, &locked));
     CUgraph g = node->graph;
-    if (g->once != NULL || node->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+    if (g->once != NULL)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
-                            "conditional nodes, and any node of a graph with memory nodes, cannot "
-                            "be taken out of it");
-    if (node->p.type == CU_GRAPH_NODE_TYPE_GRAPH && graph_capturing(node->p.child))
+                            "nodes cannot be taken out of a graph with memory nodes");
+    if (node_capturing(&node->p))
         return driver_error(CUDA_ERROR_ILLEGAL_STATE, "a capture writes this node's graph");
     handle_wipe(node);
     for (size_t e = 0; e < node->in.count; e++)
@@ -609,7 +623,7 @@ WEIR_API CUresult cuGraphDestroyNode(CUgraphNode node)
             g->nodes.count--;
             break;
         }
-    bool seen = node->p.type == CU_GRAPH_NODE_TYPE_GRAPH && graph_seen_to_go(node->p.child);
+    bool seen = node_seen_to_go(&node->p);
     graph_unlock(&locked);
     graph_retire(seen, &node->end, free_retired_node);
     return CUDA_SUCCESS;

@@ -139,6 +139,9 @@ CUresult params_alloc(const CUDA_MEM_ALLOC_NODE_PARAMS *alloc, struct node_param
     if (p->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "memory of graphs cannot be shared with other processes");
+    if (p->allocType == CU_MEM_ALLOCATION_TYPE_MANAGED)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "allocations of managed memory in graphs are not supported");
     if (p->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
         p->location.type != CU_MEM_LOCATION_TYPE_DEVICE || p->location.id < 0 ||
         p->location.id >= driver_device_count())

@@ -78,6 +78,9 @@ WEIR_API CUresult cuFuncGetModule(CUmodule *out, CUfunction f)
 WEIR_API CUresult cuFuncGetName(const char **name, CUfunction f)
 {
     HOLD;
+    CU_TRY(driver_initialized());
+    if (f == NULL)
+        return CUDA_ERROR_INVALID_VALUE; /* a stale handle is an invalid one */
     CU_TRY(function_ready(&f));
     if (name == NULL)
         return CUDA_ERROR_INVALID_VALUE;

@@ -264,6 +264,8 @@ WEIR_API CUresult cuKernelGetFunction(CUfunction *out, CUkernel k)
 WEIR_API CUresult cuKernelGetName(const char **name, CUkernel k)
 {
     HOLD;
+    if (k == NULL)
+        return CUDA_ERROR_INVALID_VALUE; /* a stale handle is an invalid one */
     if (!handle_live(k, TAG_KERNEL))
         return CUDA_ERROR_INVALID_HANDLE;
     if (name == NULL)
