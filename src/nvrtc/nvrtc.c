@@ -17,7 +17,6 @@
 #include "base/env.h"
 #include "container/container.h"
 
-#define EXPORT  __attribute__((visibility("default")))
 #define SETTING (NVRTC_MAJOR == 12 ? ENV_NVRTC_12 : ENV_NVRTC_13)
 
 /* ---- the vendor's library ---- */
@@ -42,14 +41,7 @@ static void *vendor_function(const char *name)
 /* The functions that this library needs itself. */
 #define VENDOR(name) ((__typeof__(&(name)))vendor_function(#name))
 
-EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *const *options);
-EXPORT nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *size);
-EXPORT nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *out);
-EXPORT nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program);
-EXPORT const char *nvrtcGetErrorString(nvrtcResult result);
-
 #define FORWARD(name, parameters, arguments)                                                       \
-    EXPORT nvrtcResult name parameters;                                                            \
     nvrtcResult name parameters                                                                    \
     {                                                                                              \
         __typeof__(&(name)) function = VENDOR(name);                                               \

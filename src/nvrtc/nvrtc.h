@@ -5,10 +5,13 @@
 
 #include <stddef.h>
 
+#define NVRTC_API __attribute__((visibility("default")))
+
 typedef enum {
     NVRTC_SUCCESS = 0,
     NVRTC_ERROR_OUT_OF_MEMORY = 1,
     NVRTC_ERROR_INVALID_INPUT = 3,
+    NVRTC_ERROR_COMPILATION = 6,
     NVRTC_ERROR_INTERNAL_ERROR = 11,
 } nvrtcResult;
 
@@ -46,5 +49,16 @@ typedef struct _nvrtcProgram *nvrtcProgram;
     X(nvrtcSetFlowCallback,                                                                        \
       (nvrtcProgram program, int (*callback)(void *, void *), void *payload),                      \
       (program, callback, payload))
+
+#define NVRTC_DECLARE(name, parameters, arguments) NVRTC_API nvrtcResult name parameters;
+NVRTC_FORWARDED(NVRTC_DECLARE)
+
+/* The others. */
+NVRTC_API nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count,
+                                          const char *const *options);
+NVRTC_API nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *size);
+NVRTC_API nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *out);
+NVRTC_API nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program);
+NVRTC_API const char *nvrtcGetErrorString(nvrtcResult result);
 
 #endif

@@ -12,13 +12,7 @@
 static const char source[] = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
 static void *library;
-#define CALL(name, ...) ((int (*)(__VA_ARGS__))dlsym(library, "nvrtc" name))
-#define CREATE          CALL("CreateProgram", nvrtcProgram *, const char *)
-#define DESTROY         CALL("DestroyProgram", nvrtcProgram *)
-#define COMPILE         CALL("CompileProgram", nvrtcProgram, int, const char *const *)
-#define LOG             CALL("GetProgramLog", nvrtcProgram, char *)
-#define CUBIN_SIZE      CALL("GetCUBINSize", nvrtcProgram, size_t *)
-#define CUBIN           CALL("GetCUBIN", nvrtcProgram, char *)
+#define CALL(name) ((__typeof__(&(name)))dlsym(library, #name))
 
 /* Compiles; checks what the other library was given, and whether a container comes out. */
 static void compiled(nvrtcProgram program, const char *const *options, const char *given,
@@ -28,17 +22,17 @@ static void compiled(nvrtcProgram program, const char *const *options, const cha
     while (options[count] != NULL)
         count++;
     char log[512] = "";
-    CHECK(COMPILE(program, count, options) == 0);
-    CHECK(LOG(program, log) == 0);
+    CHECK(CALL(nvrtcCompileProgram)(program, count, options) == 0);
+    CHECK(CALL(nvrtcGetProgramLog)(program, log) == 0);
     CHECK(strcmp(log, given) == 0);
     size_t size = 0, length = 0;
-    CHECK(CUBIN_SIZE(program, &size) == 0);
+    CHECK(CALL(nvrtcGetCUBINSize)(program, &size) == 0);
     CHECK((size > 0) == container);
     if (!container)
         return;
     char *image = malloc(size);
     struct diag d = {0};
-    CHECK(CUBIN(program, image) == 0);
+    CHECK(CALL(nvrtcGetCUBIN)(program, image) == 0);
     const char *ptx = container_find_ptx(image, size, &length, &d);
     CHECK(ptx != NULL && strcmp(ptx, source) == 0);
     free(image);
@@ -53,8 +47,8 @@ int main(int argc, char **argv)
         return 1;
     }
     nvrtcProgram program, other;
-    CHECK(CREATE(&program, source) == 0);
-    CHECK(CREATE(&other, source) == 0);
+    CHECK(CALL(nvrtcCreateProgram)(&program, source, NULL, 0, NULL, NULL) == 0);
+    CHECK(CALL(nvrtcCreateProgram)(&other, source, NULL, 0, NULL, NULL) == 0);
     compiled(program, (const char *[]){"--std=c++17", "--gpu-architecture=sm_90a", NULL},
              "--std=c++17 --gpu-architecture=compute_90a ", true);
     compiled(program, (const char *[]){"-arch", "sm_80", "-rdc=true", NULL},
@@ -65,12 +59,13 @@ int main(int argc, char **argv)
     compiled(program, (const char *[]){"-DN=sm_90", NULL}, "-DN=sm_90 ", false);
     compiled(program, (const char *[]){"-arch=sm_90", "-dlto", NULL}, "-arch=sm_90 -dlto ", false);
     size_t size;
-    CHECK(CUBIN_SIZE(other, &size) == 0 && size > 0);
-    CHECK(COMPILE(other, 2, (const char *[]){"-arch=sm_75", "--wrong"}) == 6);
-    CHECK(CUBIN_SIZE(other, &size) == 0 && size == 0);
+    CHECK(CALL(nvrtcGetCUBINSize)(other, &size) == 0 && size > 0);
+    CHECK(CALL(nvrtcCompileProgram)(other, 2, (const char *[]){"-arch=sm_75", "--wrong"}) ==
+          NVRTC_ERROR_COMPILATION);
+    CHECK(CALL(nvrtcGetCUBINSize)(other, &size) == 0 && size == 0);
     /* the other library lacks this one */
     int count;
-    CHECK(CALL("GetNumSupportedArchs", int *)(&count) == NVRTC_ERROR_INTERNAL_ERROR);
-    CHECK(DESTROY(&program) == 0 && DESTROY(&other) == 0);
-    return 0;
+    CHECK(CALL(nvrtcGetNumSupportedArchs)(&count) == NVRTC_ERROR_INTERNAL_ERROR);
+    CHECK(CALL(nvrtcDestroyProgram)(&program) == 0 && CALL(nvrtcDestroyProgram)(&other) == 0);
+    return check_done();
 }

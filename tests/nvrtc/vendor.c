@@ -3,62 +3,67 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct program {
+#include "nvrtc/nvrtc.h"
+
+struct _nvrtcProgram {
     char *source;
     char log[512];
 };
 
-#define EXPORT __attribute__((visibility("default")))
-
-EXPORT int nvrtcCreateProgram(struct program **out, const char *source)
+nvrtcResult nvrtcCreateProgram(nvrtcProgram *out, const char *source, const char *name, int count,
+                               const char *const *headers, const char *const *names)
 {
+    (void)name, (void)count, (void)headers, (void)names;
     *out = calloc(1, sizeof **out);
     (*out)->source = strdup(source);
-    return 0;
+    return NVRTC_SUCCESS;
 }
 
-EXPORT int nvrtcDestroyProgram(struct program **program)
+nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program)
 {
     free((*program)->source);
     free(*program);
     *program = NULL;
-    return 0;
+    return NVRTC_SUCCESS;
 }
 
-EXPORT int nvrtcCompileProgram(struct program *program, int count, const char *const *options)
+nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *const *options)
 {
     program->log[0] = '\0';
     for (int n = 0; n < count; n++) {
         strcat(program->log, options[n]);
         strcat(program->log, " ");
     }
-    return strstr(program->log, "--wrong") != NULL ? 6 : 0;
+    return strstr(program->log, "--wrong") != NULL ? NVRTC_ERROR_COMPILATION : NVRTC_SUCCESS;
 }
 
-EXPORT int nvrtcGetPTXSize(struct program *program, size_t *size)
+nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t *size)
 {
     *size = strlen(program->source) + 1;
-    return 0;
+    return NVRTC_SUCCESS;
 }
 
-EXPORT int nvrtcGetPTX(struct program *program, char *out)
+nvrtcResult nvrtcGetPTX(nvrtcProgram program, char *out)
 {
     strcpy(out, program->source);
-    return 0;
+    return NVRTC_SUCCESS;
 }
 
-EXPORT int nvrtcGetProgramLog(struct program *program, char *out)
+nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *out)
 {
     strcpy(out, program->log);
-    return 0;
+    return NVRTC_SUCCESS;
 }
 
 /* As for a virtual target: there is no machine code. */
-EXPORT int nvrtcGetCUBINSize(struct program *program, size_t *size)
+nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *size)
 {
     (void)program;
     *size = 0;
-    return 0;
+    return NVRTC_SUCCESS;
 }
 
-EXPORT const char *nvrtcGetErrorString(int result) { return result == 0 ? "fine" : "wrong"; }
+const char *nvrtcGetErrorString(nvrtcResult result)
+{
+    return result == NVRTC_SUCCESS ? "fine" : "wrong";
+}
