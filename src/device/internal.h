@@ -169,6 +169,7 @@ struct device_stream {
     struct command *waiters;      /* commands of other streams that wait for counts of this one */
     _Atomic bool host_runs;       /* a host thread is likely to come and run what is enqueued */
     _Atomic uint64_t held_at;     /* wait_moment was in vain when so many were done, plus 1 */
+    _Atomic uint32_t in_vain;     /* how often in a row, about: the next one is so much shorter */
 
     _Alignas(128) _Atomic uint64_t completed; /* commands done, in order */
     struct command *current;       /* the first command not done: belongs to who runs the stream */
@@ -556,7 +557,8 @@ void *turns_main(void *number);
  * afterwards. */
 void wait_count(struct device_stream *s, uint64_t count, bool any);
 /* Waits for what can run now: until nothing has been under way for `idle_ns`, as when the work
- * waits for this thread, and 150 ms at most. `spins`: it may wait for memory that others write, so
+ * waits for this thread, and 150 ms at most; half of it, and so on, in a stream where that was in
+ * vain before. `spins`: it may wait for memory that others write, so
  * that what is under way may be in vain. */
 void wait_moment(struct device_stream *s, uint64_t count, uint64_t idle_ns, bool spins);
 /* Once, when the schedule is known. */

@@ -9,6 +9,7 @@
 
 static const uint64_t LOOK_NS = 20000;        /* before sleeping */
 static const uint64_t LONGEST_NS = 150000000; /* of a moment, */
+enum { HALVINGS = 5 };                        /* that become of it, */
 static const uint64_t NAP_NS = 200000;        /* and how often it is looked at after a while */
 
 /* Others may be needed for what this thread leaves undone: it may go to sleep, or away, while a
@@ -105,7 +106,8 @@ static void wait_moment_here(void *arg)
 {
     const struct host_wait *h = arg;
     struct device_stream *s = h->stream;
-    uint64_t begun = 0, advanced = 0;
+    uint32_t in_vain = atomic_load(&s->in_vain);
+    uint64_t begun = 0, advanced = 0, longest = LONGEST_NS >> in_vain;
     bool spins = h->spins;
     while (!reached(s, h->count)) {
         if (help(s, h->count, h->worker, NULL))
@@ -115,15 +117,18 @@ static void wait_moment_here(void *arg)
         spins = spins || atomic_load(&sched.parking.count) > 0;
         if (advanced == 0 || (!spins && atomic_load(&sched.running) > 0))
             advanced = now;
-        if (now - advanced >= h->idle_ns || now - begun >= LONGEST_NS) {
+        if (now - advanced >= h->idle_ns || now - begun >= longest) {
             atomic_store(&s->held_at, stream_completed(s) + 1);
-            break;
+            atomic_store(&s->in_vain, in_vain < HALVINGS ? in_vain + 1 : HALVINGS);
+            return;
         }
         if (now - begun < NAP_NS)
             look(s, h->count, DEVICE_WAIT_YIELD);
         else
             sleep_on(s, h->count, NAP_NS);
     }
+    if (begun != 0 && in_vain > 0) /* it was worth it */
+        atomic_store(&s->in_vain, in_vain - 1);
 }
 
 void wait_moment(struct device_stream *s, uint64_t count, uint64_t idle_ns, bool spins)

@@ -25,8 +25,10 @@
  * is only near what is under way must come to its end. */
 enum { STEPS_MAX = 1 << 14, OPEN_MAX = 4 };
 
-/* How long a host function and device work wait for each other at most. */
-enum { TURN_NS = 150000000 };
+/* How long a host function and device work wait for each other at most. Where one needs the other
+ * to go on, that was in vain: functions that are enqueued at the same place get half of it the next
+ * time. */
+enum { TURN_NS = 150000000, TURN_LEAST_NS = 5000000 };
 
 struct span {
     uint64_t low, high;
@@ -67,6 +69,8 @@ static uint32_t steps;          /* since pages were closed */
 static struct moment *function; /* that runs now */
 static pthread_t function_thread;
 static bool function_turn;             /* it runs, or waits for device work to end */
+static bool function_awaited;          /* work has waited for it, */
+static bool function_in_vain;          /* and longer than it may */
 static struct timespec function_until; /* device work waits for it until then */
 static pthread_cond_t turn;            /* function_turn is over; no device work runs */
 
@@ -204,11 +208,39 @@ void races_host_saw(void)
 
 /* ---- turns ---- */
 
-static struct timespec turn_ends(void)
+/* How long those that were enqueued at a place wait, and are waited for. */
+struct patience {
+    const void *pc;
+    uint32_t waits_ns, awaited_ns;
+};
+static struct {
+    struct patience *items;
+    size_t count, cap;
+} patience;
+static size_t patience_of_function; /* the index of the one that has its turn */
+
+static size_t patience_find(const void *pc)
+{
+    for (size_t i = 0; i < patience.count; i++)
+        if (patience.items[i].pc == pc)
+            return i;
+    vec_push(&patience, (struct patience){pc, TURN_NS, TURN_NS});
+    return patience.count - 1;
+}
+
+static void patience_learn(uint32_t *ns, bool in_vain)
+{
+    if (in_vain)
+        *ns = *ns / 2 > TURN_LEAST_NS ? *ns / 2 : TURN_LEAST_NS;
+    else
+        *ns = *ns < TURN_NS / 2 ? *ns * 2 : TURN_NS;
+}
+
+static struct timespec turn_ends(uint32_t ns)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_nsec += TURN_NS;
+    t.tv_nsec += ns;
     t.tv_sec += t.tv_nsec / 1000000000;
     t.tv_nsec %= 1000000000;
     return t;
@@ -222,16 +254,23 @@ static bool turn_wait(const struct timespec *until)
 
 static void await_function(void)
 {
-    while (function_turn && !pthread_equal(function_thread, pthread_self()) &&
-           turn_wait(&function_until))
-        ;
+    while (function_turn && !pthread_equal(function_thread, pthread_self())) {
+        function_awaited = true;
+        if (!turn_wait(&function_until)) {
+            function_in_vain |= function_turn;
+            break;
+        }
+    }
 }
 
 static void await_work(void)
 {
-    struct timespec until = turn_ends();
-    while (running > 0 && turn_wait(&until))
-        ;
+    struct timespec until = turn_ends(patience.items[patience_of_function].waits_ns);
+    bool waits = running > 0, ended = true;
+    while (running > 0 && ended)
+        ended = turn_wait(&until);
+    if (waits)
+        patience_learn(&patience.items[patience_of_function].waits_ns, !ended);
 }
 
 void races_host_work_begins(void)
@@ -260,9 +299,11 @@ void races_host_function_begins(struct moment *m)
     function = NULL;
     function_thread = pthread_self();
     function_turn = true;
-    function_until = turn_ends();
+    function_awaited = function_in_vain = false;
+    patience_of_function = patience_find(m != NULL ? m->site.frames[0] : NULL);
+    function_until = turn_ends(patience.items[patience_of_function].waits_ns);
     await_work();
-    function_until = turn_ends();
+    function_until = turn_ends(patience.items[patience_of_function].awaited_ns);
     function = m;
     if (m != NULL)
         born_function_begins(m);
@@ -274,6 +315,8 @@ void races_host_function_ends(void)
     if (!function_turn || !pthread_equal(function_thread, pthread_self()))
         return;
     function_turn = false;
+    if (function_awaited)
+        patience_learn(&patience.items[patience_of_function].awaited_ns, function_in_vain);
     pthread_cond_broadcast(&turn);
     if (function == NULL)
         return;

@@ -1,7 +1,11 @@
 /* Host functions and callbacks: work of their stream, in its order alone. */
 #include "races.h"
 
+#include <atomic>
+#include <chrono>
+
 #include <pthread.h>
+#include <unistd.h>
 
 static void CUDART_CB writes(void *p)
 {
@@ -101,4 +105,36 @@ CASE(functions_of_two_streams)
     if (repaired)
         order(a, b);
     DO(cudaLaunchHostFunc(b, writes, m)); // @2 function write
+}
+
+/* Functions that need the host to go on: the check waits for each of them in vain, and learns to wait
+ * less. */
+static std::atomic<int> let_go;
+static void CUDART_CB waits_for_the_host(void *)
+{
+    while (let_go == 0)
+        usleep(100);
+}
+static double seconds()
+{
+    return (double)std::chrono::duration_cast<std::chrono::milliseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+               .count() /
+           1000;
+}
+CASE(many_functions_wait_for_the_host)
+{
+    double begun = seconds();
+    for (int i = 0; i < 200; i++) {
+        let_go = 0;
+        DO(cudaLaunchHostFunc(a, waits_for_the_host, nullptr));
+        DO(cudaMemsetAsync(d, 0, 64, b)); // @1 set write
+        let_go = 1;
+        DO(cudaStreamSynchronize(a));
+        if (repaired || i > 0)
+            DO(cudaStreamSynchronize(b));
+        if (!repaired && i == 0)
+            DO(cudaMemsetAsync(d, 0, 64, c)); // @2 set write
+    }
+    DO(seconds() - begun > 15); /* 150 ms for each is 30 s */
 }
