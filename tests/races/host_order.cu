@@ -9,7 +9,9 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static sem_t semaphore, back;
@@ -299,6 +301,34 @@ CASE(buffer_goes_round)
         DO(cudaMemcpyAsync(d, h, 64, cudaMemcpyHostToDevice, a)); // @1 copy read
         DO(cudaLaunchHostFunc(a, posts, nullptr));
     }
+}
+
+/* A handler of signals may post at any time, also while the thread is inside a call of CUDA, whose
+ * work the check looks at. */
+static sem_t ticks;
+static void posts_a_tick(int) { sem_post(&ticks); }
+CASE(handler_posts_during_calls)
+{
+    sem_init(&ticks, 0, 0);
+    DO(cudaLaunchHostFunc(a, posts, nullptr)); /* from the first function on, posts are looked at */
+    sem_wait(&semaphore);
+    signal(SIGUSR1, posts_a_tick);
+    sigevent here = {};
+    here.sigev_notify = SIGEV_THREAD_ID;
+    here.sigev_signo = SIGUSR1;
+    here._sigev_un._tid = gettid();
+    timer_t timer;
+    itimerspec often = {{0, 100000}, {0, 100000}};
+    DO(timer_create(CLOCK_MONOTONIC, &here, &timer));
+    DO(timer_settime(timer, 0, &often, nullptr));
+    for (int come = 0; come < 4000; sem_getvalue(&ticks, &come))
+        for (int i = 0; i < 50; i++)
+            DO(cudaMemsetAsync(d, 0, 4, a));
+    DO(timer_delete(timer));
+    fill<<<1, 32, 0, a>>>(m, N); // @1 kernel write
+    DO(cudaLaunchHostFunc(repaired ? a : b, posts, nullptr));
+    sem_wait(&semaphore);
+    sink = m[1]; // @2 host read
 }
 
 /* A child of fork goes on with its locks alone. */
