@@ -1,4 +1,4 @@
-/* file: the file of a trace; see timeline.h for why a write stays within a page. */
+/* file: the file of a trace; see timeline.h for why no event crosses the end of a page. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,14 +10,15 @@
 #include "base/descriptor.h"
 #include "timeline/internal.h"
 
-enum { PAGE = 4096, QUEUE = 1 << 18 };
+enum { PAGE = 4096, PAGES = 16, QUEUE = PAGES * PAGE }; /* what stays in the cache */
 
 static struct {
     int fd;     /* -1: none, or nothing can be written any more */
     char *path; /* NULL: none */
     struct descriptor_file opened;
-    char queue[QUEUE]; /* events, each closed by a NUL */
+    char queue[QUEUE]; /* events, each after its length */
     size_t used;
+    char pages[QUEUE]; /* what is written next */
 } file = {.fd = -1};
 
 /* What every trace begins with: later events begin with a comma. */
@@ -85,11 +86,12 @@ static bool open_still(void)
 
 void file_event(const char *text, size_t bytes)
 {
-    if (file.used + bytes + 1 > QUEUE)
+    uint32_t length = (uint32_t)bytes;
+    if (file.used + sizeof length + bytes > QUEUE)
         file_flush();
-    memcpy(file.queue + file.used, text, bytes);
-    file.used += bytes;
-    file.queue[file.used++] = '\0';
+    memcpy(file.queue + file.used, &length, sizeof length);
+    memcpy(file.queue + file.used + sizeof length, text, bytes);
+    file.used += sizeof length + bytes;
 }
 
 static void give_up(void)
@@ -100,30 +102,49 @@ static void give_up(void)
     file.fd = -1;
 }
 
-/* One write: as many events as fit on what is left of the file's last page. Returns where the next
- * one begins. */
-static size_t write_page(size_t at, off_t *end)
+/* Puts as many of the events from `*at` on into `to` as fit. Returns their bytes. */
+static size_t fill(char *to, size_t space, size_t *at)
 {
-    char page[PAGE];
-    size_t space = PAGE - (size_t)(*end % PAGE), n = 0;
-    while (at < file.used) {
-        size_t bytes = strlen(file.queue + at);
-        if (n + bytes + 2 > space)
+    size_t n = 0;
+    while (*at < file.used) {
+        uint32_t length;
+        memcpy(&length, file.queue + *at, sizeof length);
+        if (n + length + 2 > space)
             break;
-        page[n++] = ',';
-        page[n++] = '\n';
-        memcpy(page + n, file.queue + at, bytes);
-        n += bytes;
-        at += bytes + 1;
+        to[n++] = ',';
+        to[n++] = '\n';
+        memcpy(to + n, file.queue + *at + sizeof length, length);
+        n += length;
+        *at += length + sizeof length;
     }
-    if (at < file.used) { /* the rest of the page is filled up */
-        memset(page + n, ' ', space - n);
-        n = space;
+    return n;
+}
+
+/* One write, which ends where events do: of a file up to many pages, each filled up with spaces
+ * after its last event; of a pipe, which takes no more at once, one. Returns where the next event
+ * begins. */
+static size_t write_pages(size_t at, off_t *end, size_t pages)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < pages && at < file.used; i++) {
+        size_t space = PAGE - ((size_t)*end + n) % PAGE, filled;
+        filled = fill(file.pages + n, space, &at);
+        if (at < file.used) {
+            memset(file.pages + n + filled, ' ', space - filled);
+            filled = space;
+        }
+        n += filled;
     }
-    if (!descriptor_write(file.fd, page, n))
+    if (!descriptor_write(file.fd, file.pages, n))
         give_up();
     *end += (off_t)n;
     return at;
+}
+
+static bool is_regular(int fd)
+{
+    struct stat s;
+    return fstat(fd, &s) == 0 && S_ISREG(s.st_mode);
 }
 
 void file_flush(void)
@@ -132,9 +153,10 @@ void file_flush(void)
         give_up();
     if (file.used > 0 && file.fd >= 0) {
         off_t end = lseek(file.fd, 0, SEEK_END);
+        size_t pages = is_regular(file.fd) ? PAGES : 1;
         end = end < 0 ? 0 : end;
         for (size_t at = 0; at < file.used && file.fd >= 0;)
-            at = write_page(at, &end);
+            at = write_pages(at, &end, pages);
         if (file.fd >= 0)
             descriptor_unlock(file.fd);
     }

@@ -22,7 +22,7 @@ enum record_type {
     RECORD_POOL,   /* bytes that are used of a pool, and held by it, now */
 };
 
-/* What happened, in two lines of the cache. */
+/* What happened. */
 struct record {
     uint8_t type;     /* enum record_type */
     uint8_t kind;     /* of work and parts: enum observe_kind; of waits: enum observe_host_wait … */
@@ -35,10 +35,9 @@ struct record {
     const char *name;    /* that stays */
     struct observe_id id;
     union {
-        struct {
+        struct record_kernel {
             uint32_t grid[3], block[3];
-            uint32_t shared, params;
-            uint16_t registers;
+            uint32_t shared, params, registers;
             uint32_t code_us; /* how long its code took */
         } kernel;
         uint64_t bytes; /* of copies and sets */
@@ -68,14 +67,14 @@ const char *record_text(const char *text);
 /* Calls fn for each record that was not taken, in the order of each thread. One caller at a time.
  */
 void records_take(void (*fn)(const struct record *r));
-/* How many wait to be taken, about. */
+/* How many bytes of them wait to be taken, about. */
 uint64_t records_waiting(void);
 
 /* ---- open.c ---- */
 
 /* Work begins: `r` is filled in but for its lane, which depends on what runs in its root stream; it
- * is copied. */
-void open_add(const struct record *r, uint64_t root, const struct observe_id *parent);
+ * is copied. Returns when that was. */
+uint64_t open_add(const struct record *r, uint64_t root, const struct observe_id *parent);
 /* It ends. False: it is not known. */
 bool open_remove(const struct observe_id *id, struct record *out);
 /* What has not ended. */

@@ -1,16 +1,14 @@
 /* json: records as text of the trace event format. All here belongs to the thread that takes
  * records. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "timeline/internal.h"
+#include "timeline/text.h"
 
 enum {
-    NAME_MAX_BYTES = 400,
     STREAM_BUCKETS = 256,
     RECORDING_BUCKETS = 1 << 14,
     FUNCTION_BUCKETS = 1024,
@@ -22,75 +20,6 @@ static const uint64_t DEVICE_PIDS = 10000000; /* device 0's, added to the proces
 static const char *(*name_for_people)(const char *name);
 static uint64_t process, flows;
 
-/* ---- text ---- */
-
-/* An event in the making. */
-struct event {
-    char text[FILE_EVENT_MAX];
-    size_t used;
-};
-
-static void add(struct event *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct event *e, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    int n = vsnprintf(e->text + e->used, sizeof e->text - e->used, fmt, ap);
-    va_end(ap);
-    if (n > 0)
-        e->used += (size_t)n;
-}
-
-/* Most of a trace is text that is known and numbers, for which printf takes too long. */
-#define LIT(e, text) lit((e), (text), sizeof(text) - 1)
-static inline void lit(struct event *e, const char *text, size_t n)
-{
-    memcpy(e->text + e->used, text, n);
-    e->used += n;
-}
-
-static void number(struct event *e, uint64_t n)
-{
-    char digits[20];
-    size_t at = sizeof digits;
-    do
-        digits[--at] = (char)('0' + n % 10);
-    while ((n /= 10) > 0);
-    lit(e, digits + at, sizeof digits - at);
-}
-
-/* Nanoseconds as microseconds: three decimals. */
-static void micros(struct event *e, uint64_t ns)
-{
-    unsigned part = (unsigned)(ns % 1000);
-    char decimals[4] = {'.', (char)('0' + part / 100), (char)('0' + part / 10 % 10),
-                        (char)('0' + part % 10)};
-    number(e, ns / 1000);
-    lit(e, decimals, sizeof decimals);
-}
-
-/* The inside of a string, cut if it is long. */
-static void add_text(struct event *e, const char *text)
-{
-    size_t end = e->used + NAME_MAX_BYTES;
-    for (; *text != '\0' && e->used < end; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            add(e, "\\%c", c);
-        else if (c < ' ')
-            add(e, "\\u%04x", c);
-        else
-            e->text[e->used++] = (char)c;
-    }
-    /* Not in the middle of a character. */
-    while (*text != '\0' && e->used > 0 && ((unsigned char)*text & 0xc0) == 0x80)
-        text--, e->used--;
-    e->text[e->used] = '\0';
-}
-
-/* Text that add_text has made. */
-static void add_made(struct event *e, const char *text) { lit(e, text, strlen(text)); }
-
 static void put(const struct event *e) { file_event(e->text, e->used); }
 
 /* ---- tracks ---- */
@@ -99,12 +28,20 @@ struct track {
     uint64_t pid, tid;
 };
 
+/* Where it is. Events of one track often follow each other. */
 static void where(struct event *e, struct track t)
 {
-    LIT(e, ",\"pid\":");
-    number(e, t.pid);
-    LIT(e, ",\"tid\":");
-    number(e, t.tid);
+    static struct track last;
+    static struct event said;
+    if (said.used == 0 || last.pid != t.pid || last.tid != t.tid) {
+        said.used = 0;
+        last = t;
+        LIT(&said, ",\"pid\":");
+        number(&said, t.pid);
+        LIT(&said, ",\"tid\":");
+        number(&said, t.tid);
+    }
+    lit(e, said.text, said.used);
 }
 
 /* A stream, the tracks beneath it that have names, and the last work that was seen of it. */
@@ -124,11 +61,12 @@ struct thread {
     struct thread *next;
     uint32_t id;
 };
-static struct thread *threads;
+static struct thread *threads; /* the one that was asked for last comes first */
 
 static void put_meta(const char *what, uint64_t pid, uint64_t tid, const char *name)
 {
-    struct event e = {.used = 0};
+    struct event e;
+    e.used = 0;
     add(&e, "{\"name\":\"%s\",\"ph\":\"M\",\"pid\":%llu,\"tid\":%llu,\"args\":{\"name\":\"", what,
         (unsigned long long)pid, (unsigned long long)tid);
     add_text(&e, name);
@@ -138,7 +76,8 @@ static void put_meta(const char *what, uint64_t pid, uint64_t tid, const char *n
 
 static void put_order(const char *what, uint64_t pid, uint64_t tid, uint64_t index)
 {
-    struct event e = {.used = 0};
+    struct event e;
+    e.used = 0;
     add(&e,
         "{\"name\":\"%s\",\"ph\":\"M\",\"pid\":%llu,\"tid\":%llu,\"args\":{\"sort_index\":%llu}}",
         what, (unsigned long long)pid, (unsigned long long)tid, (unsigned long long)index);
@@ -234,15 +173,21 @@ static void name_thread(uint32_t id, const char *name)
 
 static struct track track_of_thread(uint32_t id)
 {
-    struct thread *t = threads;
-    while (t != NULL && t->id != id)
-        t = t->next;
-    if (t == NULL) {
+    struct thread **at = &threads, *t;
+    while (*at != NULL && (*at)->id != id)
+        at = &(*at)->next;
+    t = *at;
+    bool known = t != NULL;
+    if (!known) {
         t = xmalloc(sizeof *t);
-        *t = (struct thread){threads, id};
-        threads = t;
-        name_thread(id, NULL);
+        t->id = id;
+    } else {
+        *at = t->next;
     }
+    t->next = threads;
+    threads = t;
+    if (!known)
+        name_thread(id, NULL);
     return (struct track){process, id};
 }
 
@@ -282,7 +227,8 @@ static void recording_add(const struct observe_id *id, struct track t, uint64_t 
 
 static void put_flow(char phase, uint64_t id, struct track t, uint64_t at)
 {
-    struct event e = {.used = 0};
+    struct event e;
+    e.used = 0;
     LIT(&e, "{\"name\":\"waited for\",\"cat\":\"order\",\"ph\":\"");
     lit(&e, &phase, 1);
     if (phase == 'f')
@@ -342,6 +288,11 @@ struct function {
     struct function *next;
     const char *name; /* there is one of each text */
     char *brief, *full;
+    size_t brief_bytes;
+    /* What the latest launch says of itself, which the next one mostly says again. */
+    struct record_kernel launch;
+    char *said;
+    size_t said_bytes;
 };
 static struct function *functions[FUNCTION_BUCKETS];
 
@@ -369,7 +320,7 @@ static void add_brief(struct event *e, const char *text)
     add_text(e, part);
 }
 
-static const struct function *function_find(const char *name)
+static struct function *function_find(const char *name)
 {
     struct function **bucket = &functions[(uintptr_t)name / 16 % FUNCTION_BUCKETS];
     for (struct function *f = *bucket; f != NULL; f = f->next)
@@ -377,16 +328,22 @@ static const struct function *function_find(const char *name)
             return f;
     struct function *f = xmalloc(sizeof *f);
     const char *text = name_for_people(name);
-    struct event brief = {.used = 0}, full = {.used = 0};
+    struct event brief, full;
+    brief.used = full.used = 0;
     add_brief(&brief, text);
     add_text(&full, text);
-    *f = (struct function){*bucket, name, xstrdup(brief.text), xstrdup(full.text)};
+    *f = (struct function){.next = *bucket,
+                           .name = name,
+                           .brief = xstrdup(brief.text),
+                           .full = xstrdup(full.text),
+                           .brief_bytes = brief.used};
     return *bucket = f;
 }
 
 static void add_function(struct event *e, const char *name)
 {
-    add_made(e, function_find(name)->brief);
+    const struct function *f = function_find(name);
+    lit(e, f->brief, f->brief_bytes);
 }
 
 static const char *side_name(unsigned kind)
@@ -415,23 +372,32 @@ static void add_work_name(struct event *e, const struct record *r)
     switch (r->kind) {
     case OBSERVE_KERNEL: add_function(e, r->name); break;
     case OBSERVE_COPY:
-        if (r->type == RECORD_WORK)
-            add(e, "memcpy %s to %s", side_name(r->from), side_name(r->to));
-        else
-            add(e, "memcpy");
+        LIT(e, "memcpy");
+        if (r->type == RECORD_WORK) {
+            LIT(e, " ");
+            add_made(e, side_name(r->from));
+            LIT(e, " to ");
+            add_made(e, side_name(r->to));
+        }
         break;
     case OBSERVE_RECORD:
     case OBSERVE_WAIT:
     case OBSERVE_FOREIGN:
-        add(e, "%s", r->kind == OBSERVE_RECORD ? "record" : "wait");
-        if (r->type == RECORD_WORK && r->event.number != 0)
-            add(e, " event %llu", (unsigned long long)r->event.number);
+        add_made(e, r->kind == OBSERVE_RECORD ? "record" : "wait");
+        if (r->type == RECORD_WORK && r->event.number != 0) {
+            LIT(e, " event ");
+            number(e, r->event.number);
+        }
         break;
     default: add_text(e, r->name); break;
     }
 }
 
-static void begin_slice(struct event *e) { LIT(e, "{\"name\":\""); }
+static void begin_slice(struct event *e)
+{
+    e->used = 0;
+    LIT(e, "{\"name\":\"");
+}
 
 static void end_name(struct event *e, const char *category, const struct record *r, struct track t)
 {
@@ -456,9 +422,16 @@ static void end_slice(struct event *e)
 
 static void add_rate(struct event *e, const struct record *r)
 {
-    add(e, "\"bytes\":%llu,", (unsigned long long)r->bytes);
-    if (r->end > r->begin)
-        add(e, "\"GB/s\":%.3f,", (double)r->bytes / (double)(r->end - r->begin));
+    uint64_t ns = r->end > r->begin ? r->end - r->begin : 0;
+    LIT(e, "\"bytes\":");
+    number(e, r->bytes);
+    LIT(e, ",");
+    if (ns > 0) {
+        LIT(e, "\"GB/s\":");
+        micros(e, r->bytes < UINT64_MAX / 2000 ? (r->bytes * 1000 + ns / 2) / ns
+                                               : r->bytes / ns * 1000);
+        LIT(e, ",");
+    }
 }
 
 static void shape(struct event *e, const uint32_t n[3])
@@ -470,35 +443,61 @@ static void shape(struct event *e, const uint32_t n[3])
     number(e, n[2]);
 }
 
+/* What a launch says of itself. */
+static void say_launch(struct event *e, const struct function *f, const struct record_kernel *k)
+{
+    LIT(e, "\"grid\":\"");
+    shape(e, k->grid);
+    LIT(e, "\",\"block\":\"");
+    shape(e, k->block);
+    LIT(e, "\",\"registers\":");
+    number(e, k->registers);
+    LIT(e, ",\"shared bytes\":");
+    number(e, k->shared);
+    LIT(e, ",\"parameter bytes\":");
+    number(e, k->params);
+    LIT(e, ",\"compile us\":");
+    number(e, k->code_us);
+    LIT(e, ",\"function\":\"");
+    add_made(e, f->full);
+    LIT(e, "\",");
+}
+
+static void add_launch(struct event *e, const struct record *r)
+{
+    struct function *f = function_find(r->name);
+    if (f->said == NULL || memcmp(&f->launch, &r->kernel, sizeof f->launch) != 0) {
+        struct event said;
+        said.used = 0;
+        say_launch(&said, f, &r->kernel);
+        f->said = xrealloc(f->said, said.used);
+        f->said_bytes = said.used;
+        memcpy(f->said, said.text, said.used);
+        f->launch = r->kernel;
+    }
+    lit(e, f->said, f->said_bytes);
+}
+
 static void add_arguments(struct event *e, const struct record *r)
 {
     switch (r->kind) {
-    case OBSERVE_KERNEL:
-        LIT(e, "\"grid\":\"");
-        shape(e, r->kernel.grid);
-        LIT(e, "\",\"block\":\"");
-        shape(e, r->kernel.block);
-        LIT(e, "\",\"registers\":");
-        number(e, r->kernel.registers);
-        LIT(e, ",\"shared bytes\":");
-        number(e, r->kernel.shared);
-        LIT(e, ",\"parameter bytes\":");
-        number(e, r->kernel.params);
-        LIT(e, ",\"compile us\":");
-        number(e, r->kernel.code_us);
-        LIT(e, ",\"function\":\"");
-        add_made(e, function_find(r->name)->full);
-        LIT(e, "\",");
-        break;
+    case OBSERVE_KERNEL: add_launch(e, r); break;
     case OBSERVE_COPY:
         add_rate(e, r);
-        add(e, "\"from\":\"%s\",\"to\":\"%s\",", memory_name(r->from), memory_name(r->to));
+        LIT(e, "\"from\":\"");
+        add_made(e, memory_name(r->from));
+        LIT(e, "\",\"to\":\"");
+        add_made(e, memory_name(r->to));
+        LIT(e, "\",");
         break;
     case OBSERVE_SET: add_rate(e, r); break;
     default: break;
     }
-    if (r->id.node != 0)
-        add(e, "\"node\":%u,", r->id.node - 1);
+    if (r->id.node != 0) {
+        LIT(e, "\"node\":");
+        number(e, r->id.node - 1);
+        LIT(e, ",");
+    }
     LIT(e, "\"number\":");
     number(e, r->id.count);
     LIT(e, ",");
@@ -514,7 +513,7 @@ static void put_work(const struct record *r)
         [OBSERVE_RECORD] = "event",      [OBSERVE_WAIT] = "wait",       [OBSERVE_FOREIGN] = "wait",
         [OBSERVE_WRITE_VALUE] = "value", [OBSERVE_WAIT_VALUE] = "wait", [OBSERVE_EMPTY] = "node",
         [OBSERVE_BRANCH] = "node"};
-    struct event e = {.used = 0};
+    struct event e;
     struct stream *s = stream_find(r->id.stream, r->device);
     struct track t = track_of_stream(s, r->lane);
     begin_slice(&e);
@@ -534,7 +533,7 @@ static void put_work(const struct record *r)
 
 static void put_part(const struct record *r)
 {
-    struct event e = {.used = 0};
+    struct event e;
     begin_slice(&e);
     add_work_name(&e, r);
     end_name(&e, "part", r, track_of_thread(r->thread));
@@ -545,7 +544,7 @@ static void put_part(const struct record *r)
 
 static void put_call(const struct record *r)
 {
-    struct event e = {.used = 0};
+    struct event e;
     size_t n = strlen(r->name); /* without what the per-thread default stream's twins end with */
     if (n > 5 &&
         (memcmp(r->name + n - 5, "_ptsz", 5) == 0 || memcmp(r->name + n - 5, "_ptds", 5) == 0))
@@ -565,12 +564,14 @@ static void put_wait(const struct record *r)
                                         [OBSERVE_CONTEXT] = "wait for device",
                                         [OBSERVE_TRANSFER] = "wait for transfer",
                                         [OBSERVE_FOREIGN_EVENT] = "wait for event"};
-    struct event e = {.used = 0};
+    struct event e;
     struct track t = track_of_thread(r->thread);
     begin_slice(&e);
-    add(&e, "%s", r->kind < WEIR_COUNT(names) && names[r->kind] != NULL ? names[r->kind] : "wait");
-    if (r->event.number != 0)
-        add(&e, " %llu", (unsigned long long)r->event.number);
+    add_made(&e, r->kind < WEIR_COUNT(names) && names[r->kind] != NULL ? names[r->kind] : "wait");
+    if (r->event.number != 0) {
+        LIT(&e, " ");
+        number(&e, r->event.number);
+    }
     end_name(&e, "wait", r, t);
     end_slice(&e);
     arrow_add(&r->event.on, t, r);
@@ -578,7 +579,7 @@ static void put_wait(const struct record *r)
 
 static void put_code(const struct record *r)
 {
-    struct event e = {.used = 0};
+    struct event e;
     begin_slice(&e);
     add(&e, "compile ");
     add_function(&e, r->name);
@@ -589,7 +590,7 @@ static void put_code(const struct record *r)
 
 static void put_range(const struct record *r)
 {
-    struct event e = {.used = 0};
+    struct event e;
     begin_slice(&e);
     add_text(&e, r->name != NULL ? r->name : "range");
     end_name(&e, "nvtx", r, track_of_thread(r->thread));
@@ -604,22 +605,21 @@ static void put_range(const struct record *r)
 /* Marks, and the ends of ranges that threads share. */
 static void put_moment(const struct record *r)
 {
-    struct event e = {.used = 0};
+    struct event e;
     struct track t = track_of_thread(r->thread);
     bool mark = r->type == RECORD_MARK;
     begin_slice(&e);
     add_text(&e, r->name != NULL ? r->name : mark ? "mark" : "range");
-    add(&e, "\",\"cat\":\"nvtx\",\"ph\":\"%s\",",
-        mark                       ? "i"
-        : r->kind == OBSERVE_START ? "b"
-                                   : "e");
-    if (mark)
-        add(&e, "\"s\":\"t\",");
-    else
-        add(&e, "\"id\":%llu,", (unsigned long long)r->range.number);
-    add(&e, "\"ts\":%llu.%03llu,\"pid\":%llu,\"tid\":%llu}", (unsigned long long)(r->begin / 1000),
-        (unsigned long long)(r->begin % 1000), (unsigned long long)t.pid,
-        (unsigned long long)t.tid);
+    LIT(&e, "\",\"cat\":\"nvtx\",\"ph\":\"");
+    add_made(&e, mark ? "i\",\"s\":\"t\"" : r->kind == OBSERVE_START ? "b\"" : "e\"");
+    if (!mark) {
+        LIT(&e, ",\"id\":");
+        number(&e, r->range.number);
+    }
+    LIT(&e, ",\"ts\":");
+    micros(&e, r->begin);
+    where(&e, t);
+    LIT(&e, "}");
     put(&e);
 }
 
@@ -650,21 +650,26 @@ static void put_name(const struct record *r)
 
 static void put_counter(const struct record *r)
 {
-    struct event e = {.used = 0};
+    struct event e;
     begin_slice(&e);
     if (r->type == RECORD_POOL)
-        add(&e, "pool %llu", (unsigned long long)r->memory.number);
+        LIT(&e, "pool ");
     else
-        add(&e, "memory of device %u", r->device);
+        LIT(&e, "memory of device ");
+    number(&e, r->type == RECORD_POOL ? r->memory.number : r->device);
     if (r->type == RECORD_MEMORY)
         name_device(r->device);
-    add(&e, "\",\"ph\":\"C\",\"ts\":%llu.%03llu,\"pid\":%llu,\"args\":{\"used\":%llu",
-        (unsigned long long)(r->begin / 1000), (unsigned long long)(r->begin % 1000),
-        (unsigned long long)(r->type == RECORD_POOL ? process : pid_of_device(r->device)),
-        (unsigned long long)r->memory.used);
-    if (r->type == RECORD_POOL)
-        add(&e, ",\"reserved\":%llu", (unsigned long long)r->memory.held);
-    add(&e, "}}");
+    LIT(&e, "\",\"ph\":\"C\",\"ts\":");
+    micros(&e, r->begin);
+    LIT(&e, ",\"pid\":");
+    number(&e, r->type == RECORD_POOL ? process : pid_of_device(r->device));
+    LIT(&e, ",\"args\":{\"used\":");
+    number(&e, r->memory.used);
+    if (r->type == RECORD_POOL) {
+        LIT(&e, ",\"reserved\":");
+        number(&e, r->memory.held);
+    }
+    LIT(&e, "}}");
     put(&e);
 }
 

@@ -105,7 +105,7 @@ static uint16_t lane_of(const struct observe_id *id)
     return lane;
 }
 
-void open_add(const struct record *r, uint64_t root, const struct observe_id *parent)
+uint64_t open_add(const struct record *r, uint64_t root, const struct observe_id *parent)
 {
     uint16_t lane = 0;
     if (r->id.node != 0 || r->id.stream == OBSERVE_CHILDREN)
@@ -119,12 +119,13 @@ void open_add(const struct record *r, uint64_t root, const struct observe_id *pa
     else
         o = xmalloc(sizeof *o);
     o->record = *r;
-    o->record.begin = clock_ns(); /* now that the track is free */
+    uint64_t begin = o->record.begin = clock_ns(); /* now that the track is free */
     o->record.lane = lane;
     o->root = root;
     o->next = s->buckets[hash / SHARDS % BUCKETS];
     s->buckets[hash / SHARDS % BUCKETS] = o;
     pthread_mutex_unlock(&s->lock);
+    return begin;
 }
 
 bool open_remove(const struct observe_id *id, struct record *out)

@@ -14,9 +14,9 @@
  * waited for it. Used device memory and pools are counters.
  *
  * **The file** is an array that is never closed: "]" at its end makes it JSON, which viewers do
- * without. Several processes may append to one file. Each write is under a lock of the file, has
- * whole records, and lies within one page of it, which the system writes at once or not at all: a
- * process that is killed leaves no half record. */
+ * without. Several processes may append to one file. Each write is under a lock of the file and
+ * has whole events, and none of them lies across the end of a page: the system writes page by page,
+ * so a process that is killed leaves no half event. */
 #ifndef WEIR_TIMELINE_TIMELINE_H
 #define WEIR_TIMELINE_TIMELINE_H
 

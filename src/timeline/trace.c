@@ -14,8 +14,10 @@
 
 enum {
     PASS_US = 50000,
-    WAITING_MAX = 500000, /* records: above, calls of the API wait for them to be written */
-    CODES = 1024,         /* buckets */
+    /* Bytes of records: above, calls of the API wait for them to be written. A million records of
+     * launches, three each, are 70 million bytes. */
+    WAITING_MAX = 160 << 20,
+    CODES = 1024, /* buckets */
     DEVICES = 64,
     POOLS = 256, /* whose memory is counted */
     DEPTH_MAX = 64,
@@ -27,7 +29,7 @@ enum {
 struct code {
     struct code *next;
     const struct grid_kernel *kernel;
-    uint16_t registers;
+    uint32_t registers;
     uint32_t us;
 };
 static struct code *_Atomic codes[CODES];
@@ -47,7 +49,7 @@ static void code_made(const struct observe_code *made)
 {
     struct code *c = xmalloc(sizeof *c);
     *c = (struct code){.kernel = made->kernel,
-                       .registers = (uint16_t)made->registers,
+                       .registers = made->registers,
                        .us = (uint32_t)((made->ended - made->begun) / 1000)};
     c->next = atomic_load(&codes[bucket_of(made->kernel)]);
     while (!atomic_compare_exchange_weak(&codes[bucket_of(made->kernel)], &c->next, c))
@@ -81,6 +83,56 @@ static uint64_t bytes_of(uint64_t width, uint64_t height, uint64_t depth)
     return width * (height > 0 ? height : 1) * (depth > 0 ? depth : 1);
 }
 
+/* ---- threads ---- */
+
+/* Slices that the calling thread is in: parts of work, and ranges of its own. */
+struct nest {
+    struct {
+        struct record records[DEPTH_MAX];
+        uint32_t depth; /* may be more than there is space for */
+    } parts, ranges;
+    /* The work that the thread has just begun or ended, and when: its part of it, of which it is
+     * told next, begins or ends then, too. Count 0: none. */
+    struct observe_id now;
+    uint64_t now_at;
+};
+static WEIR_THREAD_FAST struct nest *nest_of_thread;
+static pthread_key_t nest_key;
+static pthread_once_t nest_once = PTHREAD_ONCE_INIT;
+
+static void nest_free(void *nest)
+{
+    nest_of_thread = NULL;
+    free(nest);
+}
+static void make_nest_key(void) { pthread_key_create(&nest_key, nest_free); }
+
+static struct nest *nest_here(void)
+{
+    if (WEIR_UNLIKELY(nest_of_thread == NULL)) {
+        pthread_once(&nest_once, make_nest_key);
+        nest_of_thread = xcalloc(1, sizeof *nest_of_thread);
+        pthread_setspecific(nest_key, nest_of_thread);
+    }
+    return nest_of_thread;
+}
+
+static void remember(const struct observe_id *id, uint64_t at)
+{
+    struct nest *n = nest_here();
+    n->now = id != NULL ? *id : (struct observe_id){0};
+    n->now_at = at;
+}
+
+/* The time of what has happened to the work. */
+static uint64_t now_of(struct nest *n, const struct observe_id *id)
+{
+    bool just = id->count != 0 && n->now.count == id->count && n->now.stream == id->stream &&
+                n->now.node == id->node;
+    n->now.count = 0;
+    return just ? n->now_at : clock_ns();
+}
+
 static void begun(const struct observe_work *w)
 {
     struct record r = {.type = RECORD_WORK,
@@ -106,7 +158,31 @@ static void begun(const struct observe_work *w)
         break;
     default: break;
     }
-    open_add(&r, w->root, &w->parent);
+    remember(w->kind == OBSERVE_WAIT ? NULL : &w->id, open_add(&r, w->root, &w->parent));
+}
+
+static void part_begun(const struct observe_id *id, enum observe_kind kind, const char *name)
+{
+    struct nest *n = nest_here();
+    uint32_t depth = n->parts.depth++;
+    uint64_t now = now_of(n, id);
+    if (depth < DEPTH_MAX)
+        n->parts.records[depth] = (struct record){.type = RECORD_PART,
+                                                  .kind = (uint8_t)kind,
+                                                  .id = *id,
+                                                  .name = record_text(name),
+                                                  .begin = now};
+}
+
+/* Ends the innermost slice. */
+static void put_nested(const struct record *from, uint64_t end)
+{
+    struct record *r = record_new((enum record_type)from->type);
+    uint32_t thread = r->thread;
+    *r = *from;
+    r->thread = thread;
+    r->end = end;
+    record_done();
 }
 
 static void ended(const struct observe_id *id, enum observe_kind kind)
@@ -117,68 +193,16 @@ static void ended(const struct observe_id *id, enum observe_kind kind)
     if (!open_remove(id, r))
         return; /* the record is used for what is next */
     r->thread = thread;
-    record_done();
-}
-
-/* ---- threads ---- */
-
-/* Slices that the calling thread is in: parts of work, and ranges of its own. */
-struct nest {
-    struct {
-        struct record records[DEPTH_MAX];
-        uint32_t depth; /* may be more than there is space for */
-    } parts, ranges;
-};
-static WEIR_THREAD_FAST struct nest *nest_of_thread;
-static pthread_key_t nest_key;
-static pthread_once_t nest_once = PTHREAD_ONCE_INIT;
-
-static void nest_free(void *nest)
-{
-    nest_of_thread = NULL;
-    free(nest);
-}
-static void make_nest_key(void) { pthread_key_create(&nest_key, nest_free); }
-
-static struct nest *nest_here(void)
-{
-    if (WEIR_UNLIKELY(nest_of_thread == NULL)) {
-        pthread_once(&nest_once, make_nest_key);
-        nest_of_thread = xcalloc(1, sizeof *nest_of_thread);
-        pthread_setspecific(nest_key, nest_of_thread);
-    }
-    return nest_of_thread;
-}
-
-static void part_begun(const struct observe_id *id, enum observe_kind kind, const char *name)
-{
-    struct nest *n = nest_here();
-    uint32_t depth = n->parts.depth++;
-    if (depth < DEPTH_MAX)
-        n->parts.records[depth] = (struct record){.type = RECORD_PART,
-                                                  .kind = (uint8_t)kind,
-                                                  .id = *id,
-                                                  .name = record_text(name),
-                                                  .begin = clock_ns()};
-}
-
-/* Ends the innermost slice. */
-static void put_nested(const struct record *from)
-{
-    struct record *r = record_new((enum record_type)from->type);
-    uint32_t thread = r->thread;
-    *r = *from;
-    r->thread = thread;
-    r->end = clock_ns();
+    remember(id, r->end);
     record_done();
 }
 
 static void part_ended(const struct observe_id *id)
 {
     struct nest *n = nest_here();
-    (void)id;
+    uint64_t now = now_of(n, id);
     if (n->parts.depth > 0 && --n->parts.depth < DEPTH_MAX)
-        put_nested(&n->parts.records[n->parts.depth]);
+        put_nested(&n->parts.records[n->parts.depth], now);
 }
 
 static void range(const struct observe_range *told)
@@ -197,7 +221,7 @@ static void range(const struct observe_range *told)
         break;
     case OBSERVE_POP:
         if (n->ranges.depth > 0 && --n->ranges.depth < DEPTH_MAX)
-            put_nested(&n->ranges.records[n->ranges.depth]);
+            put_nested(&n->ranges.records[n->ranges.depth], clock_ns());
         break;
     default: {
         struct record *r = record_new(told->kind == OBSERVE_MARK ? RECORD_MARK : RECORD_SPAN);
