@@ -1,6 +1,7 @@
 /* Rewriting casts in LLVM text; see casts.h. */
 #include "casts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ struct cast {
     int name;         /* characters of "  %12" */
     const char *call; /* "call ", from there on */
     bool is_signed;   /* fptosi */
+    bool own;         /* of a function that LLVM does not know */
     int bits;         /* of the result */
     const char *from; /* "float" */
     int from_size;
@@ -66,8 +68,11 @@ static bool read_cast(const char *line, struct cast *c)
     c->call = p;
     if (!skip(&p, "call ") || (c->bits = take_integer(&p)) == 0)
         return false;
-    c->is_signed = strncmp(p, "@llvm.fptosi.sat.", 17) == 0;
-    if (!c->is_signed && strncmp(p, "@llvm.fptoui.sat.", 17) != 0)
+    c->own = skip(&p, "@weir.fpto");
+    if (!c->own && !skip(&p, "@llvm.fpto"))
+        return false;
+    c->is_signed = *p == 's';
+    if (!skip(&p, c->is_signed ? "si.sat." : "ui.sat."))
         return false;
     take_until(&p, '(', &ignored);
     if (!skip(&p, "("))
@@ -98,11 +103,92 @@ static void put_narrow(struct strbuf *out, const struct cast *c)
               c->line + 3, c->bits, c->rest_size, c->rest);
 }
 
-/* The instruction, for which the backend has one of PTX. A constant is worked out by the call. */
+/* A cast whose NaN is not LLVM's: by a call to the function that LLVM does not know. */
+static bool put_own(struct strbuf *out, const struct cast *c)
+{
+    if (strncmp(c->from, "double", 6) != 0 && c->bits < 64)
+        return false;
+    const char *name = strstr(c->call, "@llvm.") + strlen("@llvm");
+    sb_append(out, c->line, (size_t)(name - strlen("@llvm") - c->line));
+    sb_printf(out, "@weir%.*s\n", (int)(c->rest + c->rest_size - name), name);
+    return true;
+}
+
+/* Their declarations, for LLVM to take out what is not used. */
+static void put_declarations(struct strbuf *out)
+{
+    static const char *const types[] = {"half", "bfloat", "float", "double"};
+    static const char *const names[] = {"f16", "bf16", "f32", "f64"};
+    sb_printf(out, "\n");
+    for (size_t i = 0; i < WEIR_COUNT(types); i++)
+        for (int bits = 32; bits <= 64; bits += 32)
+            for (const char *kind = "su"; *kind != '\0'; kind++)
+                sb_printf(out,
+                          "declare i%d @weir.fpto%ci.sat.i%d.%s(%s) nounwind willreturn "
+                          "speculatable memory(none)\n",
+                          bits, *kind, bits, names[i], types[i]);
+}
+
+/* A number as LLVM writes it: in decimal, or as the bits of a double, a half or a bfloat. False: it
+ * is something else. */
+static bool read_number(const char *text, double *d)
+{
+    char *end;
+    if (strncmp(text, "0x", 2) != 0) {
+        *d = strtod(text, &end);
+        return end != text && *end == '\0';
+    }
+    char kind = text[2];
+    const char *digits = text + (kind == 'H' || kind == 'R' ? 3 : 2);
+    uint64_t bits = strtoull(digits, &end, 16);
+    if (kind == 'H')
+        *d = (double)__builtin_bit_cast(_Float16, (uint16_t)bits);
+    else if (kind == 'R')
+        *d = (double)__builtin_bit_cast(float, (uint32_t)bits << 16);
+    else
+        *d = __builtin_bit_cast(double, bits);
+    return end != digits && *end == '\0';
+}
+
+/* What PTX's instruction gives for a constant, of which one that is anything is 0. False: it is an
+ * expression. */
+static bool constant_result(const struct cast *c, uint64_t *result)
+{
+    char text[64];
+    double d = 0;
+    if (c->value_size >= (int)sizeof text)
+        return false;
+    memcpy(text, c->value, (size_t)c->value_size);
+    text[c->value_size] = '\0';
+    bool any = strcmp(text, "undef") == 0 || strcmp(text, "poison") == 0;
+    if (!any && !read_number(text, &d))
+        return false;
+    double limit = ldexp(1, c->bits - (c->is_signed ? 1 : 0)), least = c->is_signed ? -limit : 0;
+    uint64_t high = (uint64_t)1 << (c->bits - 1);
+    if (isnan(d))
+        *result = c->own ? high : 0;
+    else if (d >= limit)
+        *result = c->is_signed ? high - 1 : UINT64_MAX >> (64 - c->bits);
+    else if (d <= least)
+        *result = c->is_signed ? high : 0;
+    else
+        *result = c->is_signed ? (uint64_t)(int64_t)d : (uint64_t)d;
+    if (c->bits == 32)
+        *result &= UINT32_MAX;
+    return true;
+}
+
+/* The instruction, for which the backend has one of PTX; of a constant the result. */
 static bool put_instruction(struct strbuf *out, const struct cast *c)
 {
-    if (c->bits < 32 || c->value[0] != '%')
+    uint64_t result;
+    if (c->bits < 32)
         return false;
+    if (c->value[0] != '%' && constant_result(c, &result)) {
+        sb_printf(out, "%.*s = add i%d 0, %llu\n", c->name, c->line, c->bits,
+                  (unsigned long long)result);
+        return true;
+    }
     /* attributes and metadata of the call are none of an instruction's, but for the line */
     const char *line = strstr(c->rest, ", !dbg ");
     bool has_line = line != NULL && line < c->rest + c->rest_size;
@@ -130,6 +216,7 @@ static bool put_table(struct strbuf *out, const char *line, size_t n)
 
 void casts_rewrite(const char *llvm, struct strbuf *out)
 {
+    bool own = false;
     sb_append(out, "", 0);
     for (const char *line = llvm; *line != '\0';) {
         size_t n = strcspn(line, "\n");
@@ -137,10 +224,14 @@ void casts_rewrite(const char *llvm, struct strbuf *out)
         struct cast c;
         if (read_cast(line, &c) && c.bits < 32)
             put_narrow(out, &c);
+        else if (read_cast(line, &c) && put_own(out, &c))
+            own = true;
         else if (!put_table(out, line, n))
             sb_append(out, line, n);
         line += n;
     }
+    if (own)
+        put_declarations(out);
 }
 
 void casts_lower(const char *llvm, struct strbuf *out)
@@ -158,7 +249,8 @@ void casts_lower(const char *llvm, struct strbuf *out)
 
 bool casts_found(const char *llvm)
 {
-    return strstr(llvm, "i32 @llvm.fpto") != NULL || strstr(llvm, "i64 @llvm.fpto") != NULL;
+    return strstr(llvm, "i32 @llvm.fpto") != NULL || strstr(llvm, "i64 @llvm.fpto") != NULL ||
+           strstr(llvm, "@weir.fpto") != NULL;
 }
 
 static bool change_file(const char *path, void (*change)(const char *, struct strbuf *),

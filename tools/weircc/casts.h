@@ -6,10 +6,13 @@
  * of 16 bits whose result need not even fit the type. So the LLVM text is rewritten, which has all
  * casts as calls of llvm.fptosi.sat and llvm.fptoui.sat (-fno-strict-float-cast-overflow):
  *
- * - before LLVM's passes a cast to 8 or 16 bits becomes one to 32 bits that is cut;
+ * - before LLVM's passes a cast to 8 or 16 bits becomes one to 32 bits that is cut, and one from
+ *   double or to 64 bits a call of a function that LLVM does not know: its own gives 0 for a NaN,
+ *   PTX there the integer of the highest bit alone;
  * - after them one to 32 or 64 bits becomes the instruction, for which PTX has one that saturates,
- *   while the call would be made into several. Not sooner: of the instruction LLVM thinks that a
- *   constant out of range, which a call may turn out to be given, cannot come.
+ *   while the call would be made into several, or of a constant the result. Not sooner: of the
+ *   instruction LLVM thinks that a constant out of range, which a call may turn out to be given,
+ *   cannot come.
  *
  * Beside this, clang passes the table of a class's virtual bases, which lies in global memory, by a
  * bitcast from generic to global memory, which is none. */

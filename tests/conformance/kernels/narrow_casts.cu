@@ -71,6 +71,54 @@ __global__ void inlined(int *out)
     out[9] = 9;
 }
 
+/* NaNs, and numbers far out of range to 64 bits: known when the kernel is compiled, and not. */
+template <class T> __device__ void to_words(T x, long long *out)
+{
+    out[0] = (int)x;
+    out[1] = (unsigned)x;
+    out[2] = (long long)x;
+    out[3] = (long long)(unsigned long long)x;
+}
+
+template <class T> __global__ void words(const T *in, long long *out)
+{
+    to_words(in[0], out);
+    to_words(in[1], out + 4);
+    to_words(in[2], out + 8);
+    to_words((T)NAN, out + 12);
+    to_words((T)-1e38, out + 16);
+    to_words((T)1e38, out + 20);
+}
+
+template <class T> static void nans(bool wide)
+{
+    T *in;
+    long long *out, high = INT64_MIN;
+    long long expected[12] = {wide ? INT32_MIN : 0,
+                              wide ? 0x80000000ll : 0,
+                              high,
+                              high,
+                              INT32_MIN,
+                              0,
+                              high,
+                              0,
+                              INT32_MAX,
+                              0xffffffffll,
+                              INT64_MAX,
+                              -1};
+    CHECK_EQ_INT(cudaMallocManaged(&in, 3 * sizeof *in), cudaSuccess);
+    CHECK_EQ_INT(cudaMallocManaged(&out, 24 * sizeof *out), cudaSuccess);
+    in[0] = (T)NAN;
+    in[1] = (T)-1e38;
+    in[2] = (T)1e38;
+    words<<<1, 1>>>(in, out);
+    CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
+    for (int n = 0; n < 24; n++)
+        CHECK_EQ_INT(out[n], expected[n % 12]);
+    cudaFree(in);
+    cudaFree(out);
+}
+
 static int saturated(double x)
 {
     return x >= 2147483647.0 ? INT32_MAX : x <= -2147483648.0 ? INT32_MIN : (int)x;
@@ -108,6 +156,8 @@ int main()
 {
     casts<float>();
     casts<double>();
+    nans<float>(false);
+    nans<double>(true);
 
     unsigned char *bytes;
     float *in;
