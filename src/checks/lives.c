@@ -10,6 +10,7 @@
  * run: an address may have several lives at once, of which one is alive. */
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "checks/checks.h"
 #include "observe/observe.h"
@@ -23,7 +24,7 @@ struct life {
     uint64_t base, end;
     struct moment made, freed;
     bool is_freed;
-    struct life *next; /* of the same chunk */
+    struct finding_site made_at, freed_at;
 };
 
 enum { CHUNK_SHIFT = 21, BUCKETS = 1 << 12, STREAM_BUCKETS = 1 << 8 };
@@ -98,14 +99,23 @@ static struct {
 
 static const struct life *alive_at(uint64_t address, const struct life **other);
 
+/* What a copy or a set does that it must not. */
+struct misuse {
+    const char *how; /* "reads" */
+    uint64_t address;
+    struct life life; /* as it was then */
+    bool early;
+};
+
 /* Whether there was memory of a pool at the address that is none for what runs now. Of several
  * rows, the first one tells: calls refuse what leaves an allocation. */
-static bool is_dead(const void *address, bool *early)
+static bool is_dead(const void *address, const char *how, struct misuse *out)
 {
     const struct life *other;
-    bool dead = alive_at((uint64_t)(uintptr_t)address, &other) == NULL && other != NULL;
-    *early = dead && !passed(&other->made);
-    return dead;
+    if (alive_at((uint64_t)(uintptr_t)address, &other) != NULL || other == NULL)
+        return false;
+    *out = (struct misuse){how, (uint64_t)(uintptr_t)address, *other, !passed(&other->made)};
+    return true;
 }
 
 static bool was_of_pool(const void *address)
@@ -136,22 +146,65 @@ static bool take_site(const struct observe_id *id, struct finding_site *out)
     return false;
 }
 
-static void tell(const struct observe_work *w, const struct finding_site *site, const char *how,
-                 bool early)
+/* Places that were told of: a loop is one finding. The lock is held for writing. */
+static bool is_new(const struct finding_site *site, bool early)
+{
+    static struct {
+        struct told {
+            const void *frames[FINDING_FRAMES];
+            bool early;
+        } *items;
+        size_t count, cap;
+    } told;
+    for (size_t i = 0; i < told.count; i++)
+        if (told.items[i].early == early &&
+            memcmp(told.items[i].frames, site->frames, sizeof site->frames) == 0)
+            return false;
+    struct told t = {.early = early};
+    memcpy(t.frames, site->frames, sizeof t.frames);
+    vec_push(&told, t);
+    return true;
+}
+
+/* ", allocated at app.cu:137 (cudaMallocAsync)". */
+static void put_site(struct strbuf *text, struct strbuf *members, const char *what,
+                     const struct finding_site *site)
+{
+    struct finding_place place;
+    const char *call;
+    finding_resolve(site, &place, &call, NULL);
+    sb_printf(text, ", %s at ", what);
+    finding_put_place(text, &place);
+    finding_put_call(text, call);
+    finding_put_json_place(members, what, &place);
+}
+
+static void tell(const struct observe_work *w, const struct finding_site *site,
+                 const struct misuse *m)
 {
     struct strbuf text = {0}, members = {0};
     struct finding_place place;
     const char *call;
+    bool early = m->early;
     finding_resolve(site, &place, &call, NULL);
     sb_printf(&text, "weir: use %s: a %s, enqueued at ", early ? "before allocation" : "after free",
               w->kind == OBSERVE_COPY ? "copy" : "set");
     finding_put_place(&text, &place);
     finding_put_call(&text, call);
-    sb_printf(&text, ", %s stream-ordered memory that %s in the order of streams\n", how,
-              early ? "is not allocated yet" : "is freed already");
+    sb_printf(&text,
+              ", %s stream-ordered memory that %s in the order of streams: 0x%llx is byte %llu of "
+              "%llu bytes",
+              m->how, early ? "is not allocated yet" : "is freed already",
+              (unsigned long long)m->address, (unsigned long long)(m->address - m->life.base),
+              (unsigned long long)(m->life.end - m->life.base));
     sb_printf(&members, "\"what\": \"use %s\"", early ? "before allocation" : "after free");
     finding_put_json_place(&members, "enqueued", &place);
     finding_put_json_call(&members, call);
+    put_site(&text, &members, "allocated", &m->life.made_at);
+    if (m->life.is_freed)
+        put_site(&text, &members, "freed", &m->life.freed_at);
+    sb_printf(&text, "\n");
+    sb_printf(&members, ", \"address\": %llu", (unsigned long long)m->address);
     findings_tell("memory", text.items, members.items);
     sb_free(&text);
     sb_free(&members);
@@ -168,18 +221,20 @@ static void on_enqueued(const struct observe_work *w)
 static void on_begun(const struct observe_work *w)
 {
     struct finding_site site;
-    bool early, reads = false, writes = false;
+    struct misuse m;
+    bool found = false;
     if (w->kind != OBSERVE_COPY && w->kind != OBSERVE_SET)
         return;
     pthread_rwlock_wrlock(&lock);
     bool known = take_site(&w->id, &site);
     if (known && w->kind == OBSERVE_COPY)
-        reads = is_dead(w->copy.src, &early);
-    if (known && !reads)
-        writes = is_dead(w->kind == OBSERVE_COPY ? w->copy.dst : w->set.dst, &early);
+        found = is_dead(w->copy.src, "reads", &m);
+    if (known && !found)
+        found = is_dead(w->kind == OBSERVE_COPY ? w->copy.dst : w->set.dst, "writes", &m);
+    found = found && is_new(&site, m.early);
     pthread_rwlock_unlock(&lock);
-    if (reads || writes)
-        tell(w, &site, reads ? "reads" : "writes", early);
+    if (found)
+        tell(w, &site, &m);
 }
 
 static void on_ended(const struct observe_id *id, enum observe_kind kind)
@@ -233,30 +288,47 @@ static void leave(struct life *l)
     free(l);
 }
 
-/* Lives that are over go, and those whose addresses others have now: a reset took their memory. */
-static void sweep(struct chunk *c, const struct life *made)
+/* Lives that are over go, and those whose addresses others have now: a reset took their memory, or,
+ * `plain`, the pool gave it back and it is none of a pool's. */
+static void sweep(struct chunk *c, const struct observe_memory *made, bool plain)
 {
     for (size_t i = 0; i < c->lives.count;) {
         struct life *l = c->lives.items[i];
-        bool replaced = !l->is_freed && l->base < made->end && made->base < l->end;
-        if (is_over(l) || replaced)
+        bool replaced = (plain || !l->is_freed) && l->base < made->address + made->bytes &&
+                        made->address < l->end;
+        if ((!plain && is_over(l)) || replaced)
             leave(l);
         else
             i++;
     }
 }
 
+static void on_plain_memory_made(const struct observe_memory *m)
+{
+    pthread_rwlock_wrlock(&lock);
+    for (uint64_t n = m->address >> CHUNK_SHIFT; n <= (m->address + m->bytes - 1) >> CHUNK_SHIFT;
+         n++) {
+        struct chunk *c = chunk_find(n);
+        if (c != NULL)
+            sweep(c, m, true);
+    }
+    pthread_rwlock_unlock(&lock);
+}
+
 static void on_memory_made(const struct observe_memory *m)
 {
-    if (m->kind != OBSERVE_POOL || m->pool == 0 || m->bytes == 0)
+    if (m->bytes == 0)
         return;
+    if (m->kind != OBSERVE_POOL || m->pool == 0) {
+        on_plain_memory_made(m);
+        return;
+    }
     pthread_rwlock_wrlock(&lock);
     struct life *l = xcalloc(1, sizeof *l);
     *l = (struct life){.base = m->address, .end = m->address + m->bytes, .made = moment_now(m)};
-    for (uint64_t n = l->base >> CHUNK_SHIFT; n <= (l->end - 1) >> CHUNK_SHIFT; n++) {
-        struct chunk *c = chunk_make(n);
-        sweep(c, l);
-    }
+    finding_site_here(&l->made_at);
+    for (uint64_t n = l->base >> CHUNK_SHIFT; n <= (l->end - 1) >> CHUNK_SHIFT; n++)
+        sweep(chunk_make(n), m, false);
     for (uint64_t n = l->base >> CHUNK_SHIFT; n <= (l->end - 1) >> CHUNK_SHIFT; n++)
         vec_push(&chunk_find(n)->lives, l);
     pthread_rwlock_unlock(&lock);
@@ -273,6 +345,7 @@ static void on_memory_freed(const struct observe_memory *m)
         if (l->base == m->address && !l->is_freed) {
             l->is_freed = true;
             l->freed = moment_now(m);
+            finding_site_here(&l->freed_at);
         }
     }
     pthread_rwlock_unlock(&lock);

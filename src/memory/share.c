@@ -62,16 +62,14 @@ static bool move_large(const struct extent *g, struct mem_file *f)
     return true;
 }
 
-/* Makes the extent's pages those of a file. The lock is held. */
+/* Makes the extent's pages those of a file. The lock is held, and the thread is in the view. */
 static bool make_shared(struct space *s, const struct extent *g)
 {
     struct mem_file *f = file_new(FILE_ALLOCATION, s->device, g->bytes, g->slots);
     if (f == NULL)
         return false;
     struct chunk *c = &s->chunks[(g->base - s->base) / SPACE_CHUNK];
-    struct mem_view before = mem_view_enter(); /* the system reads for us */
     bool moved = c->state == CHUNK_SLAB ? move_slab(c->slab, f) : move_large(g, f);
-    mem_view_leave(before);
     if (!moved) {
         file_close(f);
         return false;
@@ -97,6 +95,7 @@ enum mem_status mem_export(const void *address, struct share_handle *out)
     struct space *s = space_at((uint64_t)address);
     if (s == NULL)
         return MEM_INVALID;
+    struct mem_view before = mem_view_enter(); /* it takes the lock, too; the system reads for us */
     pthread_mutex_lock(&s->lock);
     enum mem_status status = MEM_INVALID;
     struct record *r = space_find(s, (uint64_t)address);
@@ -110,6 +109,7 @@ enum mem_status mem_export(const void *address, struct share_handle *out)
         }
     }
     pthread_mutex_unlock(&s->lock);
+    mem_view_leave(before);
     return status;
 }
 

@@ -141,10 +141,46 @@ CASE(copy_before_allocation)
     *(volatile int *)flag = 0;
     wait_for<<<1, 1, 0, s.a>>>(flag);
     DO(cudaMallocAsync((void **)&p, 1000, s.a));
-    DO(cudaMemcpyAsync(h, p, 100, cudaMemcpyDeviceToHost, s.b)); // EXPECT use before allocation: a copy, enqueued at \S*LINE \(cudaMemcpyAsync\), reads
+    for (int n = 0; n < 3; n++) // one finding
+        DO(cudaMemcpyAsync(h, p + n, 100, cudaMemcpyDeviceToHost, s.b)); // EXPECT use before allocation: a copy, enqueued at \S*LINE \(cudaMemcpyAsync\), reads .* byte 0 of 1000 bytes, allocated at \S*pools.cu:\d+ \(cudaMallocAsync\)
     DO(cudaStreamSynchronize(s.b));
     *(volatile int *)flag = 1;
     DO(cudaDeviceSynchronize());
+}
+
+/* What a pool gave back is anyone's. */
+CASE(plain_memory_where_a_pool_had_been)
+{
+    enum { COUNT = 4, BYTES = 3000000 };
+    static char h[16384];
+    char *p[COUNT], *q;
+    cudaStream_t s[COUNT];
+    for (int n = 0; n < COUNT; n++) {
+        DO(cudaStreamCreate(&s[n]));
+        DO(cudaMallocAsync((void **)&p[n], BYTES, s[n]));
+        DO(cudaMemsetAsync(p[n], 0, BYTES, s[n]));
+    }
+    for (int n = 0; n < COUNT; n++)
+        DO(cudaFreeAsync(p[n], s[n]));
+    for (int n = 0; n < COUNT; n++) {
+        DO(cudaStreamSynchronize(s[n]));
+        DO(cudaStreamDestroy(s[n]));
+    }
+    DO(cudaDeviceSynchronize());
+    for (int n = 0; n < 50; n++) {
+        DO(cudaMalloc((void **)&q, sizeof h));
+        DO(cudaMemcpy(q, h, sizeof h, cudaMemcpyHostToDevice));
+    }
+}
+
+CASE(memory_for_other_processes)
+{
+    char *p;
+    cudaIpcMemHandle_t handle;
+    DO(cudaMalloc((void **)&p, 1 << 20));
+    DO(cudaIpcGetMemHandle(&handle, p));
+    DO(cudaMemset(p, 1, 1 << 20));
+    DO(cudaFree(p));
 }
 
 CASE(set_past_the_end)
