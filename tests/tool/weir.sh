@@ -121,6 +121,8 @@ if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
         printf '#!/bin/sh\necho $LD_PRELOAD $WEIR_NVRTC_13\n' >"$work/bin/python3"
         chmod +x "$work/bin/python3"
         check 0 "$lib/weir/nvrtc/libnvrtc.so.13 $packages/libnvrtc.so.13" "$weir" run "$work/bin/python3"
+        : >"$packages/libcudart.so.13" # and the runtime, where a package brings NVIDIA's
+        check 0 "$lib/libcudart.so.13 $lib/weir/nvrtc/" "$weir" run "$work/bin/python3"
         check 0 "$lib/weir/nvrtc/libnvrtc.so.13 /my/own" env WEIR_NVRTC_13=/my/own "$weir" run "$work/bin/python3"
     fi
 fi

@@ -4,7 +4,9 @@
  * Most of them are told by variables of the environment. nvJitLink and NVRTC are not:
  * cuda.pathfinder, which numba-cuda and cuda.core ask, takes a wheel's library before any on the
  * loader's path, unless one is loaded already. So Weir's are preloaded, into Python alone; its
- * NVRTC only where NVIDIA's is, which compiles for it (nvrtc.c). */
+ * NVRTC only where NVIDIA's is, which compiles for it (packages.c). And PyTorch's libraries find
+ * the runtime of NVIDIA's package by a path of their own, which counts before the loader's: where
+ * that is, Weir's is preloaded. */
 #include "weir.h"
 
 #include <fcntl.h>
@@ -79,8 +81,8 @@ static void preload(const char *library)
     free(value);
 }
 
-/* Preloads Weir's NVRTC for each of NVIDIA's that is there. */
-static void preload_nvrtc(const char *program)
+/* Preloads Weir's NVRTC and runtime for each of NVIDIA's that is there. */
+static void preload_for_packages(const char *program)
 {
     char *file = find_program(program);
     if (file == NULL)
@@ -89,6 +91,10 @@ static void preload_nvrtc(const char *program)
         preload("weir/nvrtc/libnvrtc.so.12");
     if (weir_find_nvrtc(file, 13))
         preload("weir/nvrtc/libnvrtc.so.13");
+    if (weir_has_runtime(file, 12))
+        preload("libcudart.so.12");
+    if (weir_has_runtime(file, 13))
+        preload("libcudart.so.13");
     free(file);
 }
 
@@ -126,7 +132,7 @@ void weir_python_environment(const char *program)
     set_toolkit();
     if (!is_python(program))
         return;
-    preload_nvrtc(program);
+    preload_for_packages(program);
     preload("libnvJitLink.so.12");
     preload("libnvJitLink.so.13");
 }

@@ -35,6 +35,9 @@ void weir_python_environment(const char *program);
  * variable that Weir's finds it by. */
 bool weir_find_nvrtc(const char *program, int major);
 
+/* Whether the packages of a Python hold NVIDIA's libcudart.so.<major>. */
+bool weir_has_runtime(const char *program, int major);
+
 /* Reads a block's shape: "256", "16,16", "8,8,4", of 1024 threads at most. */
 bool weir_block(const char *text, uint32_t block[3]);
 

@@ -1,5 +1,7 @@
-/* weir run: where NVIDIA's libnvrtc is, which compiles for Weir's (src/nvrtc): in the packages of
- * the Python that is started, on the loader's path, or in a toolkit of NVIDIA's. */
+/* weir run: which of NVIDIA's libraries a Python has in its packages. Where its libnvrtc is, which
+ * compiles for Weir's (src/nvrtc); it may also be on the loader's path, or in a toolkit of
+ * NVIDIA's. And whether packages bring a libcudart of their own, which Weir's takes the place of.
+ */
 #include "weir.h"
 
 #include "base/env.h"
@@ -59,10 +61,10 @@ static char *below_variable(const char *variable, const char *library)
     return path != NULL ? path : in_packages(prefix, library);
 }
 
-static char *search(const char *program, const char *library)
+/* The library in the packages beside the program, in those that a variable names, or the user's. */
+static char *in_its_packages(const char *program, const char *library)
 {
-    static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME",
-                                            "CUDA_PATH"};
+    static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
     const char *slash = strrchr(program, '/'), *home = getenv("HOME");
     char *prefix = xprintf("%.*s/..", slash != NULL ? (int)(slash - program) : 1,
                            slash != NULL ? program : ".");
@@ -70,13 +72,23 @@ static char *search(const char *program, const char *library)
     free(prefix);
     for (size_t i = 0; path == NULL && i < WEIR_COUNT(variables); i++)
         path = below_variable(variables[i], library);
-    if (path == NULL)
-        path = on_path(getenv("LD_LIBRARY_PATH"), library);
     if (path == NULL && home != NULL) {
         char *local = xprintf("%s/.local", home);
         path = in_packages(local, library);
         free(local);
     }
+    return path;
+}
+
+static char *search(const char *program, const char *library)
+{
+    char *path = in_its_packages(program, library);
+    if (path == NULL)
+        path = below_variable("CUDA_HOME", library);
+    if (path == NULL)
+        path = below_variable("CUDA_PATH", library);
+    if (path == NULL)
+        path = on_path(getenv("LD_LIBRARY_PATH"), library);
     return path != NULL ? path
                         : on_path("/usr/local/cuda/lib64:/usr/lib/x86_64-linux-gnu", library);
 }
@@ -93,6 +105,16 @@ bool weir_find_nvrtc(const char *program, int major)
     if (found)
         setenv(setting, whole, 1);
     free(whole);
+    free(path);
+    free(library);
+    return found;
+}
+
+bool weir_has_runtime(const char *program, int major)
+{
+    char *library = xprintf("libcudart.so.%d", major);
+    char *path = in_its_packages(program, library);
+    bool found = path != NULL;
     free(path);
     free(library);
     return found;
