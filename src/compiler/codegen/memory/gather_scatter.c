@@ -59,13 +59,21 @@ static const struct ptx_operand *scaled_index(const struct codegen *cg, int32_t 
     return i->operands[1].kind == PTX_OPR_REG ? &i->operands[1] : NULL;
 }
 
+/* Has the operand of the instruction at `from` one value in all lanes, and still that at `to`? */
+static bool is_base(const struct codegen *cg, int32_t from, int32_t to, const struct ptx_operand *o)
+{
+    struct uniformity s = operand_uniformity(cg->k, o);
+    return is_uniform(&s) && (o->kind != PTX_OPR_REG || unchanged(cg, from, to, o->reg));
+}
+
 /* Is the address a uniform base plus a widened 32-bit index? Then x86 needs no 64-bit addresses for
  * 32 lanes, which fill many registers. The sum is searched for in the current block only, where it
- * is plain that the operands have not changed since. */
+ * is plain that the operands have not changed since. It may be of three: what is added to a product
+ * that mad has added to another. */
 static bool find_index(struct codegen *cg, const struct access *a, struct lane_addresses *w)
 {
     const struct jkernel *k = cg->k;
-    const struct ptx_operand *base = NULL, *index = NULL;
+    const struct ptx_operand *base = NULL, *index = NULL, *added = NULL;
     int32_t here = (int32_t)(a->i - k->instrs);
     if (a->at->reg < 0 || a->space == PTX_SPACE_LOCAL || cg->cur == NULL || here < cg->cur->first ||
         here >= cg->cur->first + cg->cur->count)
@@ -85,14 +93,17 @@ static bool find_index(struct codegen *cg, const struct access *a, struct lane_a
                                : -1;
             index = from < 0 ? NULL : scaled_index(cg, from, w, &read);
             base = &i->operands[3 - n];
+            added = index != NULL && k->instrs[from].op == PTX_OP_mad ? &k->instrs[from].operands[3]
+                                                                      : NULL;
         }
     }
-    if (index == NULL || !unchanged(cg, read, here, index->reg))
-        return false;
-    struct uniformity s = operand_uniformity(k, base);
-    if (!is_uniform(&s) || (base->kind == PTX_OPR_REG && !unchanged(cg, sum, here, base->reg)))
+    if (index == NULL || !unchanged(cg, read, here, index->reg) || !is_base(cg, sum, here, base) ||
+        (added != NULL && !is_base(cg, read, here, added)))
         return false;
     w->base = operand_scalar(cg, base, PTX_U64, SEG_WARP, 0);
+    if (added != NULL)
+        w->base =
+            LLVMBuildAdd(cg->alu.b, w->base, operand_scalar(cg, added, PTX_U64, SEG_WARP, 0), "");
     if (a->at->offset != 0)
         w->base = LLVMBuildAdd(cg->alu.b, w->base, c64(cg, (uint64_t)a->at->offset), "");
     w->index = operand_vector(cg, index, PTX_U32);
