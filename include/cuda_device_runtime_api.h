@@ -34,6 +34,9 @@ cudaTriggerProgrammaticLaunchCompletion(void)
 #define cudaStreamGraphFireAndForget          ((cudaStream_t)0x0200000000000000)
 #define cudaStreamGraphFireAndForgetAsSibling ((cudaStream_t)0x0300000000000000)
 
+/* A compiler that knows no CUDA cannot tell them from the host's. */
+#if !defined(WEIR_HOST_FRONTEND)
+
 extern "C" {
 __device__ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device);
 __device__ cudaError_t cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit);
@@ -176,6 +179,8 @@ cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, T func, i
     return ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         numBlocks, (const void *)func, blockSize, dynamicSmemSize, flags);
 }
+
+#endif
 
 #endif
 

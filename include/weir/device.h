@@ -4,11 +4,13 @@
  *
  * The bulk comes from the headers clang ships, which are written over __nv_* functions and compiler
  * builtins; they expect some names to exist before them and leave gaps, which the files beside this
- * one fill. */
+ * one fill. A compiler that knows no CUDA gets weir/host_device.h instead. */
 #ifndef WEIR_DEVICE_H
 #define WEIR_DEVICE_H
 
-#if defined(__CUDA__) && defined(__clang__)
+#if defined(WEIR_HOST_FRONTEND)
+#include "weir/host_device.h"
+#elif defined(__CUDA__) && defined(__clang__)
 
 #include <limits.h>
 #include <stdint.h>

@@ -44,6 +44,10 @@ WEIR_BOTH double min(float a, double b) { return ::fmin((double)a, b); }
 WEIR_BOTH double max(double a, float b) { return ::fmax(a, (double)b); }
 WEIR_BOTH double min(double a, float b) { return ::fmin(a, (double)b); }
 
+/* ---- the device's; the host has its own (and a compiler that knows no CUDA cannot have both) ---- */
+
+#if !defined(WEIR_HOST_FRONTEND)
+
 /* ---- float forms of the C functions: clang declares them all and defines but a part ---- */
 
 #define WEIR_FLOAT1(result, name)                                                                  \
@@ -114,6 +118,8 @@ WEIR_DEVICE float yn(int n, float x) { return ynf(n, x); }
 WEIR_DEVICE float fdivide(float x, float y) { return fdividef(x, y); }
 WEIR_DEVICE void sincos(float x, float *s, float *c) { sincosf(x, s, c); }
 WEIR_DEVICE void sincospi(float x, float *s, float *c) { sincospif(x, s, c); }
+
+#endif
 
 #undef WEIR_BOTH
 #undef WEIR_HOST

@@ -315,11 +315,33 @@ static bool add_input(struct driver *dr, const char *path)
     return true;
 }
 
+/* What a host compiler that knows no CUDA cannot be given. */
+static bool check_host_frontend(struct driver *dr)
+{
+    const struct cmdline *c = &dr->options;
+    const struct strlist *lists[] = {&c->list[OPT_compiler_options], &c->unknown_compiler};
+    if (!command_has_host_frontend(c))
+        return true;
+    if (c->given[OPT_legacy_api] || dr->build.arch.old)
+        return diag_set(
+            &dr->diag, 0, 0,
+            "--host-frontend=ccbin is not supported with --legacy-api, which -arch below "
+            "sm_50 brings: texture references are compiled by clang alone");
+    for (size_t i = 0; i < WEIR_COUNT(lists); i++)
+        for (size_t k = 0; k < lists[i]->count; k++)
+            if (strncmp(lists[i]->items[k], "-flto", 5) == 0)
+                return diag_set(&dr->diag, 0, 0,
+                                "--host-frontend=ccbin is not supported with '%s': the host "
+                                "compiler's assembler text would hold no code",
+                                lists[i]->items[k]);
+    return true;
+}
+
 bool build_decide(struct driver *dr)
 {
     struct build *p = &dr->build;
     struct cmdline *c = &dr->options;
-    if (!choose(dr) || !arch_choose(c, &p->arch, &dr->diag))
+    if (!choose(dr) || !arch_choose(c, &p->arch, &dr->diag) || !check_host_frontend(dr))
         return false;
     bool any = false;
     for (size_t i = 0; i < c->order.count; i++) {

@@ -520,3 +520,80 @@ void command_host(struct strlist *argv, const struct driver *dr, enum input_kind
     add_cuda_namespace(argv, &dr->tools);
     add_host_code(argv, c, false);
 }
+
+/* ---- the host compiler for the host half of CUDA files ---- */
+
+bool command_has_host_frontend(const struct cmdline *c)
+{
+    const char *v = c->value[OPT_host_frontend];
+    return v != NULL && strcmp(v, "ccbin") == 0;
+}
+
+/* What stands before the source. */
+static void add_host_preludes(struct strlist *argv, const struct driver *dr, const char *rdc_text)
+{
+    const struct toolchain *t = &dr->tools;
+    list_add(argv, "-include");
+    list_add(argv, "weir/host_prelude.h");
+    list_add(argv, "-include");
+    list_add(argv, "%s/ccbin.h", t->support);
+    list_add(argv, "-include");
+    list_add(argv, "%s/host.h", t->support);
+    command_define_string(argv, "__WEIR_TOOLKIT_LIB__", t->lib, READER_C);
+    if (rdc_text != NULL) {
+        list_add(argv, "-D__CUDACC_RDC__=1");
+        list_add(argv, "-include");
+        list_add(argv, "%s/rdc.h", t->support);
+        command_define_string(argv, "__WEIR_RDC_ASM__", rdc_text, READER_ASSEMBLER);
+    }
+}
+
+void command_host_preprocess(struct strlist *argv, const struct driver *dr, const char *rdc_text)
+{
+    const struct cmdline *c = &dr->options;
+    const struct toolchain *t = &dr->tools;
+    list_add(argv, "%s", t->cc);
+    list_add(argv, "-x");
+    list_add(argv, "c++");
+    list_add(argv, "-E");
+    if (c->value[OPT_std] != NULL)
+        list_add(argv, "-std=%s", c->value[OPT_std]);
+    list_add(argv, "-m64");
+    list_add(argv, "-I");
+    list_add(argv, "%s", t->include);
+    list_add(argv, "-DWEIR_HOST_FRONTEND=1");
+    list_add(argv, "-D__CUDA_ARCH_LIST__=%d0", dr->build.arch.number);
+    if (c->given[OPT_use_fast_math])
+        list_add(argv, "-D__USE_FAST_MATH__=1");
+    if (c->given[OPT_device_debug])
+        list_add(argv, "-D__CUDACC_DEBUG__=1");
+    if (per_thread_stream(c))
+        list_add(argv, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1");
+    add_host_preludes(argv, dr, rdc_text);
+    add_search_and_macros(argv, c, &dr->build);
+    add_cuda_namespace(argv, t);
+    list_add(argv, "-idirafter"); /* the declarations of what device code calls */
+    list_add(argv, "%s/clang/19/include", t->clang_lib);
+    add_host_code(argv, c, false);
+}
+
+void command_host_assembler(struct strlist *argv, const struct driver *dr)
+{
+    const struct cmdline *c = &dr->options;
+    list_add(argv, "%s", dr->tools.cc);
+    list_add(argv, "-x");
+    list_add(argv, "c++-cpp-output");
+    if (c->value[OPT_std] != NULL)
+        list_add(argv, "-std=%s", c->value[OPT_std]);
+    list_add(argv, "-m64");
+    list_add(argv, "-S");
+    /* A class may give a name that it has used another meaning (`using BlockScan = BlockScan<T>`):
+     * nvcc's front end lets that pass, and CUB does it. */
+    list_add(argv, "-fpermissive");
+    list_add(argv, "-Wno-attributes");       /* those of kernels are also on what only names them */
+    list_add(argv, "-Wno-unknown-pragmas");  /* nvcc's, clang's */
+    list_add(argv, "-Wno-unused-parameter"); /* of functions whose bodies are the device's */
+    add_warnings(argv, c);
+    add_templates(argv, c);
+    add_host_code(argv, c, false);
+}

@@ -477,14 +477,10 @@ char *rdc_text(struct driver *dr, const char *fatbin)
     return text != NULL && step_run(dr, STEP_DEVICE_SYMBOLS, fatbin, text, NULL) == 0 ? text : NULL;
 }
 
-/* The host pass, with the device code of the file given. */
-static int host_pass(struct compilation *c, const char *ptx, const char *object)
+/* The host pass by clang, with the device code of the file given. */
+static int host_pass_clang(struct compilation *c, const char *fatbin, const char *object)
 {
     struct driver *dr = c->dr;
-    char *fatbin = intermediate(dr, c->job->input, ".fatbin");
-    int status = fatbin != NULL ? make_fatbin(dr, ptx, c->gpu_ptx, fatbin) : 1;
-    if (status != 0)
-        return status;
     struct strlist argv = {0};
     command_cuda(&argv, dr, PASS_HOST, c->job->input);
     if (dr->build.rdc) {
@@ -505,6 +501,73 @@ static int host_pass(struct compilation *c, const char *ptx, const char *object)
         list_add(&argv, "-fno-integrated-as"); /* what any assembler reads */
     }
     return run_pass(c, PASS_HOST, &argv, &(struct run){text ? "-S" : "-c", "clang (host)", object});
+}
+
+/* Runs the host compiler on a file that is made of the input. */
+static int run_host_compiler(struct compilation *c, struct strlist *argv, const char *phase,
+                             const char *input, const char *output)
+{
+    list_add(argv, "%s", input);
+    list_add(argv, "-o");
+    list_add(argv, "%s", output);
+    return work_run(&c->dr->work, argv, phase, NULL, &c->dr->diag);
+}
+
+/* The preprocessed source as a compiler takes it that knows no CUDA. */
+static int make_host_text(struct compilation *c, const char *rdc, const char *text)
+{
+    struct driver *dr = c->dr;
+    struct strlist argv = {0};
+    char *source = intermediate(dr, c->job->input, ".host.ii");
+    if (source == NULL)
+        return 1;
+    command_host_preprocess(&argv, dr, rdc);
+    int status = run_compiler(c, &argv, "host compiler (preprocess)", source, NULL);
+    if (status == 0 && c->mend && !dr->work.dryrun && !mend_file(source, false, &dr->diag) &&
+        dr->diag.text[0] != '\0')
+        status = 1;
+    return status != 0 ? status : step_run(dr, STEP_HOST_TEXT, source, text, NULL);
+}
+
+/* The host pass by the host compiler. */
+static int host_pass_ccbin(struct compilation *c, const char *fatbin, const char *object)
+{
+    struct driver *dr = c->dr;
+    bool text_wanted = dr->build.phase == PHASE_CPLUSPLUS;
+    char *rdc = dr->build.rdc ? rdc_text(dr, fatbin) : NULL;
+    char *text = intermediate(dr, c->job->input, ".stubs.ii");
+    char *assembler = text_wanted ? xstrdup(object) : intermediate(dr, c->job->input, ".host.s");
+    if (text == NULL || assembler == NULL || (dr->build.rdc && rdc == NULL))
+        return 1;
+    int status = make_host_text(c, rdc, text);
+    struct strlist compile = {0}, assemble = {0};
+    command_host_assembler(&compile, dr);
+    if (text_wanted)
+        list_add(&compile, "-g0");
+    if (status == 0)
+        status = run_host_compiler(c, &compile, "host compiler", text, assembler);
+    if (status == 0)
+        status = step_run(dr, dr->build.rdc ? STEP_HOST_RECORDS_RDC : STEP_HOST_RECORDS, fatbin,
+                          assembler, NULL);
+    if (status != 0 || text_wanted)
+        return status;
+    list_add(&assemble, "%s", dr->tools.cc);
+    list_add(&assemble, "-x");
+    list_add(&assemble, "assembler");
+    list_add(&assemble, "-c");
+    return run_host_compiler(c, &assemble, "assembler", assembler, object);
+}
+
+/* The host pass, with the device code of the file given. */
+static int host_pass(struct compilation *c, const char *ptx, const char *object)
+{
+    struct driver *dr = c->dr;
+    char *fatbin = intermediate(dr, c->job->input, ".fatbin");
+    int status = fatbin != NULL ? make_fatbin(dr, ptx, c->gpu_ptx, fatbin) : 1;
+    if (status != 0)
+        return status;
+    return command_has_host_frontend(&dr->options) ? host_pass_ccbin(c, fatbin, object)
+                                                   : host_pass_clang(c, fatbin, object);
 }
 
 static void command_move(struct strlist *argv, const char *from, const char *to)

@@ -115,6 +115,12 @@ bool command_flushes_denormals(const struct cmdline *c);
 /* The same command for text that is preprocessed already. */
 void command_preprocessed(struct strlist *argv, const struct strlist *command);
 void command_host(struct strlist *argv, const struct driver *dr, enum input_kind kind);
+/* The host compiler for the host half of CUDA inputs (--host-frontend=ccbin): it preprocesses the
+ * source, and makes assembler text of what weircc makes of that (ccbin/host_text.h), from which it
+ * makes the object. `rdc_text`: as in rdc_text, or NULL. */
+bool command_has_host_frontend(const struct cmdline *c);
+void command_host_preprocess(struct strlist *argv, const struct driver *dr, const char *rdc_text);
+void command_host_assembler(struct strlist *argv, const struct driver *dr);
 /* Defines a macro as a string in C, with `text` as its value, or as an assembler reads it from
  * there. */
 enum reader { READER_C, READER_ASSEMBLER };

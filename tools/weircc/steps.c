@@ -6,6 +6,8 @@
 
 #include "bools.h"
 #include "casts.h"
+#include "ccbin/host_records.h"
+#include "ccbin/host_text.h"
 #include "cplusplus.h"
 #include "debug_data.h"
 #include "fatbin.h"
@@ -69,6 +71,21 @@ static bool cplusplus(const char *const *files, struct diag *d)
     return cplusplus_write(files[0], files[1], d);
 }
 
+static bool host_text(const char *const *files, struct diag *d)
+{
+    return host_text_rewrite_file(files[0], files[1], d);
+}
+
+static bool host_records(const char *const *files, struct diag *d)
+{
+    return host_records_add_file(files[0], files[1], false, d);
+}
+
+static bool host_records_rdc(const char *const *files, struct diag *d)
+{
+    return host_records_add_file(files[0], files[1], true, d);
+}
+
 enum { MAX_FILES = 3 };
 
 static const struct {
@@ -86,6 +103,9 @@ static const struct {
     [STEP_GRID_CONSTANTS] = {"grid-constants", 1, rewrite_grid_constants},
     [STEP_DEBUG_DATA] = {"debug-data", 1, rewrite_debug_data},
     [STEP_MODIFIERS] = {"modifiers", 1, rewrite_modifiers},
+    [STEP_HOST_TEXT] = {"host-text", 2, host_text},
+    [STEP_HOST_RECORDS] = {"host-records", 2, host_records},
+    [STEP_HOST_RECORDS_RDC] = {"host-records-rdc", 2, host_records_rdc},
     [STEP_CPLUSPLUS] = {"cplusplus", 2, cplusplus},
 };
 

@@ -18,7 +18,11 @@ enum step {
     STEP_GRID_CONSTANTS, /* LLVM text: rewrites it in place (grid_constants.h) */
     STEP_DEBUG_DATA,     /* LLVM text: rewrites it in place (debug_data.h) */
     STEP_MODIFIERS,      /* PTX: rewrites it in place (modifiers.h) */
-    STEP_CPLUSPLUS,      /* assembler text, C++: writes what -cuda asks for (cplusplus.h) */
+    STEP_HOST_TEXT,      /* preprocessed text, C++: writes the host half (ccbin/host_text.h) */
+    STEP_HOST_RECORDS, /* fat binary, assembler text: adds what it registers (ccbin/host_records.h)
+                        */
+    STEP_HOST_RECORDS_RDC, /* the same for relocatable device code */
+    STEP_CPLUSPLUS,        /* assembler text, C++: writes what -cuda asks for (cplusplus.h) */
 };
 
 /* Carries a step out, or only lists it. Files that the step does not have are NULL. Exit status. */
