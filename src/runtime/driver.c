@@ -22,9 +22,6 @@ enum rt_telling rt_telling = RT_TELLING_UNKNOWN;
 static void *library;
 static cudaError_t load_result, init_result;
 static pthread_once_t load_once = PTHREAD_ONCE_INIT, init_once = PTHREAD_ONCE_INIT;
-static volatile bool exiting;
-
-static void at_exit(void) { exiting = true; }
 
 static void load(void)
 {
@@ -52,7 +49,7 @@ static void load(void)
         rt_telling = RT_TELLS;
     /* After the driver's own handlers, so before them at exit: nothing here runs when it is gone.
      */
-    atexit(at_exit);
+    rt_tell_exit();
     bool tells = rt_telling == RT_TELLS; /* this call is not the program's */
     if (tells)
         CU(weir_call_begins, NULL, NULL);
@@ -103,8 +100,6 @@ cudaError_t rt_init_slow(void)
     pthread_once(&init_once, init);
     return init_result;
 }
-
-bool rt_exiting(void) { return exiting; }
 
 PUBLIC cudaError_t cudaDriverGetVersion(int *driverVersion)
 {

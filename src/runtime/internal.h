@@ -68,8 +68,17 @@ void *rt_open_driver(void);
 void rt_choose_pools(void);
 /* Says on stderr that the driver is older than the runtime. */
 void rt_driver_too_old(void *library, int version);
-/* The process is on its way out: driver objects need no more cleaning up, and must get none. */
+
+/* ---- the end (end.c) ---- */
+
+/* The process is on its way out: driver objects need no more cleaning up, and must get none. Known
+ * from the time on when handlers of exit() that were there before rt_tell_exit are called. */
 bool rt_exiting(void);
+void rt_tell_exit(void);
+
+/* A function that is called when the library or program that holds the runtime has ended: after its
+ * static objects are destroyed, which may still use the runtime, and its binaries unregistered. */
+#define RT_LAST __attribute__((destructor(101)))
 
 /* ---- errors ---- */
 

@@ -209,7 +209,7 @@ static void function_free(struct rt_function *f)
 
 /* The library is closed, and what it registered goes with it; threads of a process that ends may
  * still be looking. */
-static __attribute__((destructor)) void at_close(void)
+static RT_LAST void at_close(void)
 {
     struct table *t;
 

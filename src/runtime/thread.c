@@ -15,7 +15,6 @@ static struct rt_thread *all;
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool has_key; /* without one, the states of threads that end stay until the library goes */
-static bool exiting; /* the process ends */
 static bool forked;  /* the process is a fork of one that has used CUDA */
 
 static void unlink_locked(struct rt_thread *t)
@@ -51,22 +50,22 @@ static void in_child(void)
     forked = true;
     after_fork();
 }
-static void at_exit(void) { exiting = true; }
 
 static void prepare(void)
 {
     has_key = pthread_key_create(&key, at_thread_end) == 0;
     pthread_atfork(before_fork, after_fork, in_child);
-    atexit(at_exit);
+    rt_tell_exit();
 }
 
 /* The library is closed: threads that go on must not call a destructor that is no longer there. At
- * the end of the process, when at_exit has been called before this, they may still be calling the
- * runtime, and keep what they have. When a library is closed at_exit comes after. */
-static __attribute__((destructor)) void at_close(void)
+ * the end of the process they may still be calling the runtime, and keep what they have. Should
+ * something of the same library call the runtime after this, it gets a new state. */
+static RT_LAST void at_close(void)
 {
-    if (exiting)
+    if (rt_exiting())
         return;
+    rt_thread_own = NULL;
     if (has_key)
         pthread_key_delete(key);
     has_key = false;
