@@ -50,16 +50,22 @@ void cells_forget(struct cells *c, uint32_t low, uint32_t high)
            ((high >> c->shift) - (low >> c->shift)) * sizeof *c->items);
 }
 
-static bool before(const struct looking *l, const struct stamp *old, uint32_t lane)
+static inline bool before(const struct looking *l, const struct stamp *old, uint32_t lane)
 {
-    return threads_before(l->b, l->warp, lane, old->block, old->warp, old->lane, old->clock);
+    return stamp_plainly_before(old, l, lane) ||
+           threads_before(l->b, l->warp, lane, old->block, old->warp, old->lane, old->clock);
+}
+
+/* Whether the stamp can race with what the lane does now: it is one, and not plainly before. */
+static inline bool may_race(const struct looking *l, const struct stamp *old, uint32_t lane)
+{
+    return (old->how & STAMP_USED) != 0 && !stamp_plainly_before(old, l, lane);
 }
 
 static void look(const struct looking *l, const struct stamp *old, const struct stamp *now,
                  uint32_t low, uint32_t high)
 {
-    if ((old->how & STAMP_USED) != 0 && stamps_conflict(old, now, l->b) &&
-        !before(l, old, now->lane))
+    if (stamps_conflict(old, now, l->b) && !before(l, old, now->lane))
         run_found(l, old, old->lane, now, now->lane, low, high);
 }
 
@@ -132,11 +138,12 @@ uint32_t cells_access(struct cells *c, const struct looking *l, const struct pat
             now.how |= STAMP_VALUE;
         }
         bool same = (now.how & cell->write.how & STAMP_VALUE) != 0 && cell->value == value;
-        if (looks && !(same && (now.how & STAMP_STRONG) == 0))
+        if (looks && !(same && (now.how & STAMP_STRONG) == 0) && may_race(l, &cell->write, lane))
             look(l, &cell->write, &now, at, at + step);
         for (int n = 0; looks && n < KEPT; n++) {
-            look(l, &cell->reads[n], &now, at, at + step);
-            if (!seen_through(l, cell->strong, n, lane))
+            if (may_race(l, &cell->reads[n], lane))
+                look(l, &cell->reads[n], &now, at, at + step);
+            if (may_race(l, &cell->strong[n], lane) && !seen_through(l, cell->strong, n, lane))
                 look(l, &cell->strong[n], &now, at, at + step);
         }
         if ((now.how & STAMP_WRITE) == 0) {

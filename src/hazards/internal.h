@@ -269,6 +269,14 @@ static inline bool stamp_is_over(const struct stamp *s, const struct looking *l)
            s->warp < ASYNC_WARPS;
 }
 
+/* Whether what is stamped so comes before what the lane does now, where that is plain. */
+static inline bool stamp_plainly_before(const struct stamp *s, const struct looking *l,
+                                        uint32_t lane)
+{
+    return s->block == l->b->number && s->warp < ASYNC_WARPS &&
+           (s->clock < l->b->all || (s->lane == lane && s->warp == l->warp % ASYNC_WARPS));
+}
+
 /* Words that have a byte of [low, high) of a line; those that are within. */
 static inline uint32_t words_at(uint32_t low, uint32_t high)
 {
@@ -282,12 +290,28 @@ static inline uint32_t words_within(uint32_t low, uint32_t high)
 }
 
 /* Whether accesses of these kinds race if nothing orders them. */
-bool stamps_conflict(const struct stamp *old, const struct stamp *now,
-                     const struct hazard_block *b);
+static inline bool stamps_conflict(const struct stamp *old, const struct stamp *now,
+                                   const struct hazard_block *b)
+{
+    uint32_t both = old->how & now->how, either = old->how | now->how;
+    if ((either & STAMP_WRITE) == 0)
+        return false;
+    if ((both & STAMP_STRONG) == 0)
+        return true;
+    uint32_t scope = old->how >> STAMP_SCOPE_SHIFT, other = now->how >> STAMP_SCOPE_SHIFT;
+    scope = scope < other ? scope : other;
+    return old->block != b->number && scope == JIT_SCOPE_BLOCK;
+}
 /* Atomic accesses of the same bytes have one order. So a thread that accesses them plainly after an
  * atomic function of its own comes after all atomic writes before that one, without a fence.
  * Whether `through`, which came after `old` or is it, is such a function. */
-bool stamp_seen_through(const struct stamp *old, const struct stamp *through);
+static inline bool stamp_seen_through(const struct stamp *old, const struct stamp *through)
+{
+    uint32_t atomic = STAMP_WRITE | STAMP_STRONG, exchange = atomic | STAMP_EXCHANGE;
+    uint32_t scope = old->how >> STAMP_SCOPE_SHIFT, other = through->how >> STAMP_SCOPE_SHIFT;
+    return (old->how & atomic) == atomic && (through->how & exchange) == exchange &&
+           (old->block == through->block || (scope != JIT_SCOPE_BLOCK && other != JIT_SCOPE_BLOCK));
+}
 void run_found(const struct looking *l, const struct stamp *old, uint32_t old_lane,
                const struct stamp *now, uint32_t lane, uint32_t low, uint32_t high);
 
@@ -333,6 +357,8 @@ bool pattern_same(const struct pattern *q, const struct pattern *p);
 static inline bool one_value(const uint64_t *values, uint32_t mask)
 {
     uint64_t first = values[__builtin_ctz(mask)], differ = 0;
+    if ((mask & (mask - 1)) == 0)
+        return true;
     if (values[31 - __builtin_clz(mask)] != first)
         return false;
     if (mask == 0xffffffffu) {

@@ -5,26 +5,6 @@
 
 /* ---- what was found ---- */
 
-bool stamps_conflict(const struct stamp *old, const struct stamp *now, const struct hazard_block *b)
-{
-    uint32_t both = old->how & now->how, either = old->how | now->how;
-    if ((either & STAMP_WRITE) == 0)
-        return false;
-    if ((both & STAMP_STRONG) == 0)
-        return true;
-    uint32_t scope = old->how >> STAMP_SCOPE_SHIFT, other = now->how >> STAMP_SCOPE_SHIFT;
-    scope = scope < other ? scope : other;
-    return old->block != b->number && scope == JIT_SCOPE_BLOCK;
-}
-
-bool stamp_seen_through(const struct stamp *old, const struct stamp *through)
-{
-    uint32_t atomic = STAMP_WRITE | STAMP_STRONG, exchange = atomic | STAMP_EXCHANGE;
-    uint32_t scope = old->how >> STAMP_SCOPE_SHIFT, other = through->how >> STAMP_SCOPE_SHIFT;
-    return (old->how & atomic) == atomic && (through->how & exchange) == exchange &&
-           (old->block == through->block || (scope != JIT_SCOPE_BLOCK && other != JIT_SCOPE_BLOCK));
-}
-
 /* Whether the pair of instructions is found for the first time. */
 static bool is_new(struct hazard_run *run, uint64_t pair)
 {

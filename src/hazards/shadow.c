@@ -343,13 +343,20 @@ static bool pattern_access(struct line *line, const struct looking *l, const str
     return append(line, l, p);
 }
 
+/* One lane's: where such come, cells will be needed soon. */
+static bool is_single(const struct pattern *p)
+{
+    return p->shift == SHIFT_ONE && (p->s.how & STAMP_MANY) == 0;
+}
+
 /* Where only the block itself accesses its shared memory, what is before the last barrier of all
  * counts no more. */
-static void forget_before_barrier(struct line *line, const struct looking *l)
+static void forget_before_barrier(struct line *line, const struct looking *l,
+                                  const struct pattern *p)
 {
     bool own = l->of == l->b && !l->b->shares;
     if (own && !line->others && line->latest < l->b->all) {
-        if (line->cells != NULL)
+        if (line->cells != NULL && !is_single(p)) /* what cells have does no harm */
             line_clear(line);
         line->count = 0;
     }
@@ -367,7 +374,7 @@ void line_access(struct line *line, const struct looking *l, const struct patter
     if (writes)
         quiet_end(line, p->low, p->high);
     if (l->of != NULL)
-        forget_before_barrier(line, l);
+        forget_before_barrier(line, l, p);
     if (line->cells == NULL) {
         if (pattern_access(line, l, p))
             return;
@@ -435,13 +442,20 @@ static void line_forget(struct line *line, struct hazard_block *b, uint32_t low,
 
 /* ---- lines ---- */
 
-static struct line *shared_line(struct hazard_block *of, uint64_t number)
+static struct line *shared_line(struct hazard_block *of, uint64_t number, const struct pattern *p)
 {
     if (number >= of->line_count)
         return NULL; /* it faults */
     struct line *l = &of->lines[number];
-    if (l->generation != of->generation)
-        line_renew(l, of->generation);
+    if (l->generation == of->generation)
+        return l;
+    struct cells *c = is_single(p) ? l->cells : NULL;
+    if (c != NULL) {
+        cells_forget(c, 0, LINE);
+        l->cells = NULL;
+    }
+    line_renew(l, of->generation);
+    l->cells = c;
     return l;
 }
 
@@ -480,14 +494,50 @@ struct run_of_lanes {
     struct pattern p;
 };
 
-static void access_lines(struct looking *l, const struct run_of_lanes *r)
+/* Puts the pattern, whose bytes are known, among the accesses of the line at `at`. */
+static void access_line(struct looking *l, uint64_t at, const struct pattern *p)
 {
+    struct line *line =
+        l->of != NULL ? shared_line(l->of, at / LINE, p) : global_line(l->b, at / LINE);
+    if (line == NULL)
+        return;
+    l->line = at;
+    if (l->of != NULL) {
+        line_access(line, l, p);
+        return;
+    }
+    line_lock(line);
+    if (line->generation != (uint32_t)l->b->serial)
+        line_renew(line, (uint32_t)l->b->serial);
+    line_access(line, l, p);
+    line_unlock(line);
+}
+
+/* Counts a write; keeps the value of a plain one, where all lanes write the same. */
+static void note_write(struct looking *l, struct pattern *p)
+{
+    uint32_t how = p->s.how & (STAMP_WRITE | STAMP_STRONG);
+    if (l->of != NULL && how != 0)
+        l->of->writes++;
+    if (how == STAMP_WRITE && l->values != NULL && one_value(l->values, p->mask)) {
+        p->value = (uint32_t)l->values[p->s.lane];
+        p->s.how |= STAMP_VALUE;
+    }
+}
+
+static void access_run(struct looking *l, const struct run_of_lanes *r, const struct stamp *s)
+{
+    struct pattern whole = r->p;
+    bool several = (whole.mask & (whole.mask - 1)) != 0;
+    whole.s = *s;
+    whole.s.lane = (uint8_t)__builtin_ctz(whole.mask);
+    if (whole.shift == SHIFT_ONE && several)
+        whole.s.how |= STAMP_MANY;
+    if (!several)
+        whole.shift = SHIFT_ONE;
+    note_write(l, &whole);
     for (uint64_t at = r->low & ~(uint64_t)(LINE - 1); at < r->high; at += LINE) {
-        struct line *line =
-            l->of != NULL ? shared_line(l->of, at / LINE) : global_line(l->b, at / LINE);
-        struct pattern p = r->p;
-        if (line == NULL)
-            return;
+        struct pattern p = whole;
         p.low = (uint8_t)(r->low > at ? r->low - at : 0);
         p.high = (uint8_t)(r->high < at + LINE ? r->high - at : LINE);
         if (p.shift != SHIFT_ONE) {
@@ -497,36 +547,23 @@ static void access_lines(struct looking *l, const struct run_of_lanes *r)
             last = (p.high - 1 - p.origin) >> p.shift;
             p.mask &= (0xffffffffu << first) & (0xffffffffu >> (31 - last));
         }
-        l->line = at;
-        if (l->of == NULL) {
-            line_lock(line);
-            if (line->generation != (uint32_t)l->b->serial)
-                line_renew(line, (uint32_t)l->b->serial);
-        }
-        line_access(line, l, &p);
-        if (l->of == NULL)
-            line_unlock(line);
+        access_line(l, at, &p);
     }
 }
 
-static void access_run(struct looking *l, struct run_of_lanes *r, const struct stamp *s)
+/* One lane's access within a line. */
+static void access_one(struct looking *l, uint32_t lane, uint64_t at, uint32_t bytes,
+                       const struct stamp *s)
 {
-    r->p.s = *s;
-    r->p.s.lane = (uint8_t)__builtin_ctz(r->p.mask);
-    bool several = (r->p.mask & (r->p.mask - 1)) != 0;
-    bool writes = (s->how & (STAMP_WRITE | STAMP_STRONG)) == STAMP_WRITE;
-    if (l->of != NULL && (s->how & (STAMP_WRITE | STAMP_STRONG)) != 0)
-        l->of->writes++;
-    if (r->p.shift == SHIFT_ONE && several)
-        r->p.s.how |= STAMP_MANY;
-    if (!several) {
-        r->p.shift = SHIFT_ONE;
-    }
-    if (writes && l->values != NULL && one_value(l->values, r->p.mask)) {
-        r->p.value = (uint32_t)l->values[r->p.s.lane];
-        r->p.s.how |= STAMP_VALUE;
-    }
-    access_lines(l, r);
+    uint32_t low = (uint32_t)at & (LINE - 1);
+    struct pattern p = {.s = *s,
+                        .mask = (uint32_t)1 << lane,
+                        .low = (uint8_t)low,
+                        .high = (uint8_t)(low + bytes),
+                        .shift = SHIFT_ONE};
+    p.s.lane = (uint8_t)lane;
+    note_write(l, &p);
+    access_line(l, at & ~(uint64_t)(LINE - 1), &p);
 }
 
 /* Lanes that write the same bytes in one instruction: found at once, unless they write the same. */
@@ -592,6 +629,11 @@ static void access_lanes(struct looking *l, uint32_t mask, const uint64_t *addre
             left &= ~taken;
             continue;
         }
+        left &= ~taken;
+        if ((taken & (taken - 1)) == 0 && (base & (LINE - 1)) + bytes <= LINE) {
+            access_one(l, first, base, bytes, s);
+            continue;
+        }
         struct run_of_lanes r = {
             .low = base,
             .high = base + bytes + (next ? (uint64_t)(last - first) * bytes : 0),
@@ -600,7 +642,6 @@ static void access_lanes(struct looking *l, uint32_t mask, const uint64_t *addre
         if (same)
             same_instruction(l, &r, s, bytes);
         access_run(l, &r, s);
-        left &= ~taken;
     }
 }
 
@@ -694,6 +735,11 @@ void hazard_access_run(struct hazard_block *b, struct hazard_block *of, uint32_t
     struct run_of_lanes r = {.origin = origin - (of != NULL ? of->shared : 0)};
     r.low = r.origin + (next ? (uint64_t)first * bytes : 0);
     r.high = next ? r.origin + (uint64_t)(last + 1) * bytes : r.low + bytes;
+    if (!next && step == bytes &&
+        (how & NOT_QUIET) == 0) { /* all read the same, and what follows */
+        r.high = r.low + count * step;
+        count = 1;
+    }
     if ((how & NOT_QUIET) == 0 && epoch != 0 && tells_nothing(b, of, epoch, &r, count, step, pc))
         return;
     struct looking l;
