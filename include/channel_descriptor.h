@@ -31,6 +31,12 @@ static __inline__ __host__ cudaChannelFormatDesc cudaCreateChannelDescHalf4(void
     return cudaCreateChannelDesc(16, 16, 16, 16, cudaChannelFormatKindFloat);
 }
 
+/* A picture of brightness and, in half its resolution, colour. */
+static __inline__ __host__ cudaChannelFormatDesc cudaCreateChannelDescNV12(void)
+{
+    return cudaCreateChannelDesc(8, 8, 8, 0, cudaChannelFormatKindNV12);
+}
+
 #define WEIR_CHANNEL(T, x, y, z, w, kind)                                                          \
     template <> __inline__ __host__ cudaChannelFormatDesc cudaCreateChannelDesc<T>(void)           \
     {                                                                                              \

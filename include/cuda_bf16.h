@@ -6,6 +6,7 @@
 
 #ifdef __cplusplus
 
+#include "cuda_fp16.h"
 #include "weir/small_float.h"
 
 #define WEIR_H            __nv_bfloat16

@@ -8,6 +8,7 @@
 #define __CUDA_RUNTIME_API_H__
 
 #include "cuda_device_runtime_api.h"
+#include "device_types.h"
 #include "driver_types.h"
 #include "host_defines.h"
 

@@ -77,6 +77,9 @@
 #ifndef CUDARTAPI_CDECL
 #define CUDARTAPI_CDECL
 #endif
+#ifndef CUDART_DEVICE
+#define CUDART_DEVICE __device__
+#endif
 #ifndef CUDART_CB
 #define CUDART_CB
 #endif

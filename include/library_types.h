@@ -46,9 +46,31 @@ typedef enum libraryPropertyType_t {
     PATCH_LEVEL = 2
 } libraryPropertyType;
 
+/* How libraries of linear algebra may compute a type by others. */
+typedef enum cudaEmulationStrategy_t {
+    CUDA_EMULATION_STRATEGY_DEFAULT = 0,
+    CUDA_EMULATION_STRATEGY_PERFORMANT = 1,
+    CUDA_EMULATION_STRATEGY_EAGER = 2
+} cudaEmulationStrategy;
+
+typedef enum cudaEmulationMantissaControl_t {
+    CUDA_EMULATION_MANTISSA_CONTROL_DYNAMIC = 0,
+    CUDA_EMULATION_MANTISSA_CONTROL_FIXED = 1
+} cudaEmulationMantissaControl;
+
+typedef enum cudaEmulationSpecialValuesSupport_t {
+    CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_NONE = 0,
+    CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_INFINITY = 1,
+    CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_NAN = 2,
+    CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_DEFAULT = 0xFFFF
+} cudaEmulationSpecialValuesSupport;
+
 #ifndef __cplusplus
 typedef enum cudaDataType_t cudaDataType_t;
 typedef enum libraryPropertyType_t libraryPropertyType_t;
+typedef enum cudaEmulationStrategy_t cudaEmulationStrategy_t;
+typedef enum cudaEmulationMantissaControl_t cudaEmulationMantissaControl_t;
+typedef enum cudaEmulationSpecialValuesSupport_t cudaEmulationSpecialValuesSupport_t;
 #endif
 
 #endif

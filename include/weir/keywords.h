@@ -45,9 +45,6 @@
 #ifndef __nv_pure__
 #define __nv_pure__ __attribute__((pure))
 #endif
-#ifndef CUDART_DEVICE
-#define CUDART_DEVICE __device__
-#endif
 #ifndef __specialization_static
 #define __specialization_static static
 #endif

@@ -128,7 +128,7 @@ static void jitlink_free(struct nvJitLink *l)
     free(l);
 }
 
-JITLINK(Create)(struct nvJitLink **out, uint32_t count, const char *const *options)
+JITLINK(Create)(struct nvJitLink **out, uint32_t count, const char **options)
 {
     if (out == NULL || (count > 0 && options == NULL))
         return NVJITLINK_ERROR_NULL_INPUT;

@@ -189,4 +189,43 @@ expect 2080 "$program" jitlink grid.ptx
 
 # nothing links to a module without functions
 expect "no kernel named answer" "$program" jitlink
+
+# a program compiled against our header
+cat >header.c <<'END'
+#include <nvJitLink.h>
+#include <stdio.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    const char *options[] = {"-arch=sm_90"};
+    nvJitLinkHandle link;
+    size_t size;
+    char text[65536];
+    nvJitLinkResult lto, status = nvJitLinkCreate(&link, 1, options);
+    for (int i = 1; i < argc && status == NVJITLINK_SUCCESS; i++)
+        status = nvJitLinkAddFile(link, NVJITLINK_INPUT_ANY, argv[i]);
+    if (status == NVJITLINK_SUCCESS)
+        status = nvJitLinkComplete(link);
+    if (status == NVJITLINK_SUCCESS)
+        status = nvJitLinkGetLinkedPtxSize(link, &size);
+    if (status != NVJITLINK_SUCCESS || size > sizeof text ||
+        nvJitLinkGetLinkedPtx(link, text) != NVJITLINK_SUCCESS || strlen(text) != size - 1)
+        return 1;
+    printf("linked: %s\n", strstr(text, ".entry answer") != NULL ? "answer" : "nothing");
+    nvJitLinkDestroy(&link);
+    if (nvJitLinkCreate(&link, 1, options) != NVJITLINK_SUCCESS)
+        return 1;
+    lto = nvJitLinkAddData(link, NVJITLINK_INPUT_LTOIR, "x", 1, "lto");
+    if (nvJitLinkGetErrorLog(link, text) != NVJITLINK_SUCCESS)
+        return 1;
+    printf("LTO: %d %s\n", lto == NVJITLINK_ERROR_INVALID_INPUT, text);
+    return nvJitLinkDestroy(&link);
+}
+END
+if "$weircc" header.c -o header -lnvJitLink; then
+    expect "linked: answer" ./header main.ptx forty.ptx
+    expect "LTO: 1 lto: LTO-IR is not supported" ./header main.ptx forty.ptx
+else
+    failed=1
+fi
 exit $failed

@@ -102,4 +102,18 @@ typedef enum CUatomicOperationCapability_enum {
     CU_ATOMIC_CAPABILITY_VECTOR_32x4 = 1u << 6
 } CUatomicOperationCapability;
 
+/* How OpenCL's contexts and events wait. */
+typedef enum cl_event_flags_enum {
+    NVCL_EVENT_SCHED_AUTO = 0,
+    NVCL_EVENT_SCHED_SPIN = 1,
+    NVCL_EVENT_SCHED_YIELD = 2,
+    NVCL_EVENT_SCHED_BLOCKING_SYNC = 4
+} cl_event_flags;
+typedef enum cl_context_flags_enum {
+    NVCL_CTX_SCHED_AUTO = 0,
+    NVCL_CTX_SCHED_SPIN = 1,
+    NVCL_CTX_SCHED_YIELD = 2,
+    NVCL_CTX_SCHED_BLOCKING_SYNC = 4
+} cl_context_flags;
+
 #endif

@@ -134,7 +134,7 @@ typedef CUkernelNodeAttrValue_v1 CUkernelNodeAttrValue;
 #define CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC  0x01
 #define CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_POST_LAUNCH_SYNC 0x02
 
-/* One of cuLaunchCooperativeKernelMultiDevice's launches; the call itself is gone since CUDA 13. */
+/* One of cuLaunchCooperativeKernelMultiDevice's launches. */
 typedef struct CUDA_LAUNCH_PARAMS_st {
     CUfunction function;
     unsigned int gridDimX, gridDimY, gridDimZ;

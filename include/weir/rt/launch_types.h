@@ -203,4 +203,31 @@ struct cudaKernelNodeParamsV2 {
     void **extra;
 };
 
+#define cudaKernelNodeAttributeNvlinkUtilCentricScheduling                                         \
+    cudaLaunchAttributeNvlinkUtilCentricScheduling
+
+/* A change that device code makes to a node of a graph. */
+enum cudaGraphKernelNodeField {
+    cudaGraphKernelNodeFieldInvalid,
+    cudaGraphKernelNodeFieldGridDim,
+    cudaGraphKernelNodeFieldParam,
+    cudaGraphKernelNodeFieldEnabled
+};
+struct cudaGraphKernelNodeUpdate {
+    cudaGraphDeviceNode_t node;
+    enum cudaGraphKernelNodeField field;
+    union {
+#if !defined(__cplusplus) || __cplusplus >= 201103L
+        dim3 gridDim;
+#else
+        uint3 gridDim; /* dim3 has a constructor */
+#endif
+        struct {
+            const void *pValue;
+            size_t offset, size;
+        } param;
+        unsigned int isEnabled;
+    } updateData;
+};
+
 #endif

@@ -11,6 +11,17 @@ enum cudaLibraryOption {
     cudaLibraryBinaryIsPreserved = 1
 };
 
+/* What the first option's value is. */
+struct cudalibraryHostUniversalFunctionAndDataTable {
+    void *functionTable;
+    size_t functionWindowSize;
+    void *dataTable;
+    size_t dataWindowSize;
+};
+
+/* What waits in a cooperative launch. */
+enum cudaCGScope { cudaCGScopeInvalid = 0, cudaCGScopeGrid = 1, cudaCGScopeReserved = 2 };
+
 enum cudaJitOption {
     cudaJitMaxRegisters = 0,
     cudaJitThreadsPerBlock = 1,

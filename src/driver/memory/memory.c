@@ -350,7 +350,9 @@ static CUresult pointer_attribute(void *out, CUpointer_attribute which, const st
                                          : virtual_handle_types(i);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned *)out = 0; return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *(int *)out = 3; return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+        *(int *)out = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+        return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         *(CUmemoryPool *)out = pool_of_memory(i);
         return CUDA_SUCCESS;
