@@ -227,6 +227,14 @@ static void put_words(struct strbuf *sb, const struct leak *l)
         sb_printf(sb, "s");
 }
 
+/* Whether a program's start has called it: the runtime's part of registration, which loads the
+ * binaries of managed variables. */
+static bool is_registration(const char *call)
+{
+    return call != NULL && (strncmp(call, "__cudaRegister", 14) == 0 ||
+                            strncmp(call, "__cudaWeirRegister", 18) == 0);
+}
+
 static void tell(const struct leak *l)
 {
     struct strbuf text = {0}, members = {0};
@@ -235,7 +243,7 @@ static void tell(const struct leak *l)
     finding_resolve(&l->first->site, &place, &call, NULL);
     bool of_package =
         l->first->site.python != NULL || (place.file == NULL && place.function == NULL);
-    if (l->first->code && of_package)
+    if ((l->first->code && of_package) || is_registration(call))
         return;
     sb_printf(&text, "weir: leak: ");
     put_words(&text, l);

@@ -110,6 +110,27 @@ CASE(captured_graph)
     DO(cudaStreamDestroy(stream));
 }
 
+/* It goes with the graph that it was given to. */
+CASE(graph_given_away)
+{
+    cudaGraph_t graph, child, kept;
+    cudaGraphNode_t node;
+    DO(cudaGraphCreate(&graph, 0));
+    DO(cudaGraphCreate(&child, 0));
+    DO(cudaGraphCreate(&kept, 0)); // EXPECT leak: a graph, made at \S*LINE \(cudaGraphCreate\), was never destroyed
+    DO(cudaGraphAddEmptyNode(&node, child, nullptr, 0));
+    DO(cudaGraphAddEmptyNode(&node, kept, nullptr, 0));
+    cudaGraphNodeParams params = {};
+    params.type = cudaGraphNodeTypeGraph;
+    params.graph.graph = child;
+    params.graph.ownership = cudaGraphChildGraphOwnershipMove;
+    DO(cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &params));
+    params.graph.graph = kept;
+    params.graph.ownership = cudaGraphChildGraphOwnershipClone;
+    DO(cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &params));
+    DO(cudaGraphDestroy(graph));
+}
+
 CASE(reset)
 {
     void *p;

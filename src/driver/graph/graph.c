@@ -175,6 +175,8 @@ void graph_discard(CUgraph g)
 static void node_own(CUgraphNode n, CUgraph g)
 {
     atomic_store(&g->owner, n);
+    if (observed())
+        observe_object_ended(g); /* one that was given away is no object of the program's now */
     if (handle_tag(n) == TAG_NODE)
         graph_publish(g);
 }
