@@ -516,4 +516,6 @@ typedef PFN_cuStreamGetCtx_v12050 PFN_cuStreamGetCtx;
 #undef WEIR_PFN
 #undef WEIR_PFN_NEWEST
 
+#include "weir/cu/typedefs_forms.h"
+
 #endif
