@@ -27,7 +27,7 @@ enum tensor_type {
     TENSOR_S64,
     TENSOR_F16,
     TENSOR_F32,
-    TENSOR_F32_FTZ, /* as TENSOR_F32: a GPU keeps subnormal numbers in its copies */
+    TENSOR_F32_FTZ, /* subnormal numbers are kept in copies, and are zeros in reductions */
     TENSOR_F64,
     TENSOR_BF16,
     TENSOR_TF32, /* floats that are rounded on their way into shared memory */

@@ -243,6 +243,23 @@ REDUCE_FLOAT(reduce_float, uint32_t)
 REDUCE_FLOAT(reduce_double, uint64_t)
 #undef REDUCE_FLOAT
 
+/* A float's bits; a subnormal number's as those of the zero of its sign. */
+static uint32_t flushed(uint32_t bits)
+{
+    return (bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits;
+}
+
+void bulk_add_flushing(uint64_t to, uint64_t from, uint64_t bytes)
+{
+    for (uint64_t at = 0; at < bytes; at += 4) {
+        uint32_t *d = (uint32_t *)(to + at), old = __atomic_load_n(d, __ATOMIC_RELAXED), v;
+        uint32_t x = flushed(*(const uint32_t *)(from + at));
+        do
+            v = flushed((uint32_t)combine_floats(JIT_F32, JIT_REDUCE_ADD, flushed(old), x));
+        while (!__atomic_compare_exchange_n(d, &old, v, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    }
+}
+
 void bulk_reduce(uint32_t op, uint32_t type, uint64_t to, uint64_t from, uint64_t bytes)
 {
     static const uint8_t sizes[] = {[JIT_U32] = 4, [JIT_S32] = 4,  [JIT_U64] = 8, [JIT_S64] = 8,

@@ -172,6 +172,16 @@ static uint32_t reduced_as(const struct copy *c)
     return type - 1;
 }
 
+/* Combines elements of the tensor with those of the buffer. */
+static void reduce(const struct copy *c, void *there, uint64_t from, uint64_t bytes)
+{
+    uint32_t type = reduced_as(c); /* or leaves: a map of floats has no reduction but sums */
+    if (c->m.type == TENSOR_F32_FTZ || c->m.type == TENSOR_TF32_FTZ)
+        bulk_add_flushing((uint64_t)there, (uint64_t)(c->buffer + from), bytes);
+    else
+        bulk_reduce((c->op >> 8) - 1, type, (uint64_t)there, (uint64_t)(c->buffer + from), bytes);
+}
+
 /* ---- one row ---- */
 
 /* `address`: of the row's element 0 in the tensor; of the row's elements [first, end) are in it,
@@ -189,8 +199,7 @@ static void copy_row(struct copy *c, uint64_t address, int64_t first, int64_t en
     if (stores) {
         get_row(c);
         if (bytes > 0 && c->op >> 8 != 0)
-            bulk_reduce((c->op >> 8) - 1, reduced_as(c), (uint64_t)there,
-                        (uint64_t)(c->buffer + from), bytes);
+            reduce(c, there, from, bytes);
         else if (bytes > 0)
             memcpy(there, c->buffer + from, bytes);
         return;

@@ -498,6 +498,38 @@ template <int op, class T> static void test_store(CUtensorMapDataType type, T (*
         }
 }
 
+/* Sums of floats that flush: subnormal numbers, what is added and what comes out, are zeros of
+ * their sign. */
+static void test_flushing()
+{
+    static const int sizes[2] = {32, 1}, box[2] = {32, 1};
+    static const uint32_t words[][3] = {
+        /* in memory, added, their sum */
+        {0x00000001, 0x00000001, 0x00000000}, {0x80000001, 0x80000001, 0x80000000},
+        {0x00400000, 0x3f800000, 0x3f800000}, {0x00800001, 0x80800000, 0x00000000},
+        {0x00800000, 0x80400000, 0x00800000}, {0x3f800000, 0x40000000, 0x40400000}};
+    static const CUtensorMapDataType types[] = {CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ,
+                                                CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ};
+    for (CUtensorMapDataType type : types) {
+        tensor t = make(type, 4, 2, sizes, box, nullptr, CU_TENSOR_MAP_SWIZZLE_NONE);
+        uint32_t *bits = (uint32_t *)t.host.data(), added[32];
+        for (int n = 0; n < 32; n++) {
+            bits[n] = words[n % 6][0];
+            added[n] = words[n % 6][1];
+        }
+        cudaMemcpy(t.device, t.host.data(), sizeof added, cudaMemcpyHostToDevice);
+        cudaMemcpy(device_box, added, sizeof added, cudaMemcpyHostToDevice);
+        store_box<ADD><<<1, 32>>>(encode(t), {{0, 0}}, (int)sizeof added, device_box);
+        CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
+        cudaMemcpy(added, t.device, sizeof added, cudaMemcpyDeviceToHost);
+        int wrong = 0;
+        for (int n = 0; n < 32; n++)
+            wrong += added[n] != words[n % 6][2];
+        CHECK_EQ_INT(wrong, 0);
+        cudaFree(t.device);
+    }
+}
+
 static void test_stores()
 {
     test_store<STORE, uint8_t>(CU_TENSOR_MAP_DATA_TYPE_UINT8, [](uint8_t, uint8_t b) { return b; });
@@ -817,6 +849,7 @@ int main()
     test_swizzles();
     test_fills();
     test_floats();
+    test_flushing();
     test_stores();
     test_images();
     test_many();
