@@ -58,6 +58,10 @@ static void without_context(void)
 {
     OK(cuCtxGetCurrent(&ctx));
     CHECK(ctx == NULL);
+    CUpointer_attribute which = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+    unsigned type = 1;
+    OK(cuPointerGetAttributes(1, &which, (void *[]){&type}, (uintptr_t)&type));
+    CHECK_EQ_INT(type, 0);
     CASES(CASE(INVALID_CONTEXT, cuCtxSynchronize()), CASE(INVALID_CONTEXT, cuMemAlloc(&ptr, 1)),
           CASE(INVALID_CONTEXT, cuStreamCreate(&stream, 0)),
           CASE(INVALID_CONTEXT, cuEventCreate(&event, 0)),

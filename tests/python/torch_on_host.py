@@ -102,7 +102,10 @@ def by_host(function):
                 return torch.device("cpu")
             return None if isinstance(value, torch.Generator) else value
 
-        result = function(*tree_map(host, args), **{**tree_map(host, kwargs), **(
+        # a number in a tensor's place is for another overload
+        number = any(isinstance(v, (int, float)) and str(a.type) == "Tensor"
+                     for v, a in zip(args, function._schema.arguments))
+        result = (function.overloadpacket if number else function)(*tree_map(host, args), **{**tree_map(host, kwargs), **(
             {"pin_memory": False} if "pin_memory" in kwargs else {})})
         back = {}
         for n, name in written:

@@ -371,14 +371,14 @@ WEIR_API CUresult cuPointerGetAttribute(void *out, CUpointer_attribute which, CU
     return pointer_attribute(out, which, &info, at);
 }
 
-/* All at once: for pageable memory everything reads as zero, without an error. */
+/* All at once: for pageable memory everything reads as zero, without an error. Threads without a
+ * context may ask, as cuda.core and MPI libraries do. */
 WEIR_API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *which, void **out,
                                          CUdeviceptr at)
 {
     HOLD;
-    CUcontext c;
     struct mem_info info;
-    CUresult r = driver_current_any(&c);
+    CUresult r = driver_initialized();
     if (r != CUDA_SUCCESS)
         return r;
     if (which == NULL || out == NULL || count == 0)
