@@ -413,6 +413,12 @@ enum device_error device_graph_new(struct device_context *ctx, const struct devi
     return DEVICE_OK;
 }
 
+bool device_graph_idle(const struct device_graph *g)
+{
+    /* the owner is held by the graph and by each plan, a plan by the graph and by its launches */
+    return atomic_load(&g->plan->owner_of_graph->refs) == 2 && atomic_load(&g->plan->refs) == 1;
+}
+
 void device_graph_free(struct device_graph *g)
 {
     struct graph_owner *o = g->plan->owner_of_graph;

@@ -307,6 +307,40 @@ static void conditional(void)
     OK(cuGraphDestroy(g));
 }
 
+/* A graph with one empty node that keeps an object. */
+static CUgraph keeping(int *ended)
+{
+    CUgraph g;
+    CUgraphNode node;
+    CUuserObject object;
+    NEED(cuGraphCreate(&g, 0));
+    NEED(cuGraphAddEmptyNode(&node, g, NULL, 0));
+    NEED(cuUserObjectCreate(&object, ended, end_object, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    NEED(cuGraphRetainUserObject(g, object, 1, CU_GRAPH_USER_OBJECT_MOVE));
+    return g;
+}
+
+/* An executable graph that is updated keeps what the new graph keeps, and what it kept before ends.
+ */
+static void updated(void)
+{
+    int first = 0, second = 0;
+    CUgraph g = keeping(&first), newer = keeping(&second);
+    CUgraphExec e;
+    CUgraphExecUpdateResultInfo info;
+    NEED(cuGraphInstantiate(&e, g, 0));
+    OK(cuGraphDestroy(g));
+    CHECK_EQ_INT(first, 0);
+    OK(cuGraphExecUpdate(e, newer, &info));
+    CHECK_EQ_INT(first, 1);
+    OK(cuGraphDestroy(newer));
+    CHECK_EQ_INT(second, 0);
+    OK(cuGraphLaunch(e, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuGraphExecDestroy(e));
+    CHECK_EQ_INT(second, 1);
+}
+
 int main(void)
 {
     CUcontext c = begin();
@@ -319,6 +353,7 @@ int main(void)
     unloaded();
     captured();
     conditional();
+    updated();
     destroyed_while_used(c);
     OK(cuModuleUnload(m));
     return check_done();

@@ -302,8 +302,58 @@ static CUresult update_apply(CUgraphExec e, const struct pairing *p)
     return e->memory != NULL ? exec_memory_renew(e) : CUDA_SUCCESS;
 }
 
+/* ---- objects of the program's ---- */
+
+/* What an executable graph held until it was updated. */
+struct held {
+    struct user_hold *items;
+    size_t count, cap;
+};
+
+/* The shadow holds what the graph holds, and no more what it held. */
+static void adopt_objects(CUgraph shadow, CUgraph g, struct held *before)
+{
+    for (size_t n = 0; n < shadow->objects.count; n++)
+        vec_push(before, shadow->objects.items[n]);
+    shadow->objects.count = 0;
+    for (size_t n = 0; n < g->objects.count; n++) {
+        user_object_hold(g->objects.items[n].object, g->objects.items[n].count);
+        vec_push(&shadow->objects, g->objects.items[n]);
+    }
+}
+
+/* The same for the graphs within. What launches that are under way may use stays until a later
+ * update or the end of the executable graph. */
+static void adopt_all(CUgraphExec e, CUgraph shadow, CUgraph g, const struct pairing *p,
+                      struct held *before)
+{
+    adopt_objects(shadow, g, before);
+    for (size_t n = 0; n < p->count; n++) {
+        const struct node_params *to = &p->items[n].shadow->p, *from = &p->items[n].node->p;
+        if (to->type == CU_GRAPH_NODE_TYPE_GRAPH)
+            adopt_objects(to->child, from->child, before);
+        if (to->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+            for (unsigned b = 0; b < to->conditional.size; b++)
+                adopt_objects(to->conditional.bodies[b], from->conditional.bodies[b], before);
+    }
+    if (device_graph_idle(e->device))
+        return;
+    for (size_t n = 0; n < before->count; n++)
+        vec_push(&e->shadow->objects, before->items[n]);
+    before->count = 0;
+}
+
+/* With no lock held: an object's end is the program's code. */
+static void drop_held(struct held *before)
+{
+    for (size_t n = 0; n < before->count; n++)
+        user_object_drop(before->items[n].object, before->items[n].count);
+    free(before->items);
+}
+
 /* The executable graph is locked. */
-static CUresult update(CUgraphExec e, CUgraph shadow, CUgraph g, CUgraphExecUpdateResultInfo *info)
+static CUresult update(CUgraphExec e, CUgraph shadow, CUgraph g, CUgraphExecUpdateResultInfo *info,
+                       struct held *before)
 {
     GRAPH_LOCKS;
     CU_TRY(graph_lock(g, &locked));
@@ -318,6 +368,7 @@ static CUresult update(CUgraphExec e, CUgraph shadow, CUgraph g, CUgraphExecUpda
         p.info.result = CU_GRAPH_EXEC_UPDATE_ERROR;
     } else {
         memory_follow(shadow, g);
+        adopt_all(e, shadow, g, &p, before);
     }
     if (info != NULL)
         *info = p.info;
@@ -332,7 +383,11 @@ WEIR_API CUresult cuGraphExecUpdate_v2(CUgraphExec e, CUgraph g, CUgraphExecUpda
     CUcontext c;
     CU_TRY(driver_current_any(&c));
     CU_TRY(exec_lock(e, &locked_exec));
-    return update(e, e->shadow, g, info);
+    struct held before = {0};
+    CUresult r = update(e, e->shadow, g, info, &before);
+    exec_unlock(&locked_exec);
+    drop_held(&before);
+    return r;
 }
 
 WEIR_API CUresult cuGraphExecChildGraphNodeSetParams(EXEC, CUgraph child)
@@ -341,7 +396,11 @@ WEIR_API CUresult cuGraphExecChildGraphNodeSetParams(EXEC, CUgraph child)
     EXEC_LOCK;
     CUgraphNode shadow;
     CU_TRY(update_find(e, node, CU_GRAPH_NODE_TYPE_GRAPH, &shadow, &locked_exec));
-    return update(e, shadow->p.child, child, NULL);
+    struct held before = {0};
+    CUresult r = update(e, shadow->p.child, child, NULL, &before);
+    exec_unlock(&locked_exec);
+    drop_held(&before);
+    return r;
 }
 
 WEIR_API CUresult cuGraphExecNodeSetParams(EXEC, CUgraphNodeParams *any)
