@@ -197,6 +197,58 @@ ok
 run ./far
 says 'far 42 30'
 
+# The headers that programs include.
+cat >headers.cu <<'END_OF_FILE'
+#include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+#include <cuComplex.h>
+#include <cuda/atomic>
+#include <cuda/barrier>
+#include <cuda/pipeline>
+#include <cuda_awbarrier_primitives.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp4.h>
+#include <cuda_fp6.h>
+#include <cuda_fp8.h>
+#include <cuda_pipeline.h>
+#include <curand_kernel.h>
+#include <mma.h>
+#include <cstdio>
+__global__ void kernel(int *p, half h)
+{
+    auto g = cooperative_groups::this_thread_block();
+    curandState s;
+    curand_init(1, 0, 0, &s);
+    *p = (int)__half2float(h) + (int)g.size();
+}
+int main()
+{
+    int *p;
+    cudaMallocManaged(&p, sizeof *p);
+    kernel<<<1, 1>>>(p, __float2half(41.f));
+    cudaDeviceSynchronize();
+    printf("headers %d\n", *p);
+}
+END_OF_FILE
+run weircc $front -arch=sm_90 -MD -g -G headers.cu -o headers
+ok
+contains headers.d cuda_bf16.h
+run ./headers
+says 'headers 42'
+
+# -cuda: of what it writes, any host compiler makes the object.
+run weircc $front -cuda one.cu
+ok
+run g++ -c one.cu.cpp.ii -o one_cuda.o
+ok
+run weircc $front two.cu one_cuda.o -o by_cuda
+ok
+run ./by_cuda
+says 'sum 221'
+
 # What cannot be served is refused.
 cat >differs.cu <<'END_OF_FILE'
 struct S {

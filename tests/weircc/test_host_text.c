@@ -122,7 +122,7 @@ static const char ptx[] = ".version 7.8\n.target sm_75\n.address_size 64\n"
 
 static bool records(const char *assembler, bool rdc, struct strbuf *out, struct diag *d)
 {
-    return host_records_add(assembler, ptx, "a.fatbin", rdc, out, d);
+    return host_records_add(assembler, ptx, rdc ? NULL : "0123456789", 10, out, d);
 }
 
 static void test_records(void)
@@ -141,6 +141,7 @@ static void test_records(void)
     CHECK(strstr(out.items, "\t.quad\t_ZL1z\n") != NULL);
     CHECK(strstr(out.items, "\t.asciz\t\"_ZL1z__static__0123\"\n") != NULL);
     CHECK(strstr(out.items, "unused") == NULL);
+    CHECK(strstr(out.items, "\t.quad\t0x3736353433323130,0x3938\n") != NULL);
     sb_free(&out);
     CHECK(records("\t.globl\tc\nc:\n\t.zero\t8\n", false, &out, &d)); /* the host's own */
     CHECK(strstr(out.items, "\t.globl\tc\n") != NULL);

@@ -302,15 +302,23 @@ static void write_names(struct scanner *s)
             sb_printf(s->out, ".Lweir_name%zu:\n\t.asciz\t\"%s\"\n", i, s->symbols.items[i].device);
 }
 
-/* The fat binary, what the runtime is given for it, and the table. */
-static void write_table(struct scanner *s, const char *fatbin)
+/* The fat binary itself, not the name of its file: the text may outlive that (-cuda). */
+static void write_fatbin(struct scanner *s, const unsigned char *bytes, size_t size)
 {
-    sb_printf(s->out, "\t.section\t.nv_fatbin,\"a\",@progbits\n\t.balign\t8\n.Lweir_fatbin:\n"
-                      "\t.incbin\t\"");
-    for (const char *p = fatbin; *p != '\0'; p++)
-        sb_printf(s->out, *p == '"' || *p == '\\' ? "\\%c" : "%c", *p);
+    sb_printf(s->out, "\t.section\t.nv_fatbin,\"a\",@progbits\n\t.balign\t8\n.Lweir_fatbin:");
+    for (size_t i = 0; i < size; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, bytes + i, size - i < 8 ? size - i : 8);
+        sb_printf(s->out, "%s%#llx", i % 64 == 0 ? "\n\t.quad\t" : ",", (unsigned long long)word);
+    }
+    sb_append(s->out, "\n", 1);
+}
+
+/* What the runtime is given for the fat binary, and the table. */
+static void write_table(struct scanner *s)
+{
     sb_printf(s->out,
-              "\"\n\t.section\t.nvFatBinSegment,\"aw\",@progbits\n\t.balign\t8\n"
+              "\t.section\t.nvFatBinSegment,\"aw\",@progbits\n\t.balign\t8\n"
               "__weir_host_wrapper:\n\t.long\t%#x\n\t.long\t1\n\t.quad\t.Lweir_fatbin\n\t.quad\t0\n"
               "\t.section\t.data.rel.ro.weir_entries,\"aw\",@progbits\n\t.balign\t8\n"
               "__weir_host_entries:\n",
@@ -319,9 +327,10 @@ static void write_table(struct scanner *s, const char *fatbin)
     sb_printf(s->out, "__weir_host_entries_end:\n\t.quad\t0\n");
 }
 
-bool host_records_add(const char *assembler, const char *ptx, const char *fatbin, bool rdc,
+bool host_records_add(const char *assembler, const char *ptx, const void *fatbin, size_t size,
                       struct strbuf *out, struct diag *d)
 {
+    bool rdc = fatbin == NULL;
     struct scanner s = {.rdc = rdc, .out = out, .d = d};
     struct ptx_module *m = ptx_parse(ptx, strlen(ptx), d);
     if (m == NULL)
@@ -335,7 +344,8 @@ bool host_records_add(const char *assembler, const char *ptx, const char *fatbin
         sb_printf(out, "\t.section\tcuda_offloading_entries,\"aw\",@progbits\n\t.balign\t8\n");
         write_records(&s);
     } else if (ok) {
-        write_table(&s, fatbin);
+        write_fatbin(&s, fatbin, size);
+        write_table(&s);
     }
     if (ok)
         write_names(&s);
@@ -347,12 +357,15 @@ bool host_records_add(const char *assembler, const char *ptx, const char *fatbin
 
 bool host_records_add_file(const char *fatbin, const char *assembler, bool rdc, struct diag *d)
 {
+    size_t size = 0;
     char *ptx = fatbin_read_ptx(fatbin, d);
     char *text = ptx != NULL ? file_read(assembler, NULL, d) : NULL;
+    char *bytes = text != NULL ? file_read(fatbin, &size, d) : NULL;
     struct strbuf out = {0};
-    bool ok = text != NULL && host_records_add(text, ptx, fatbin, rdc, &out, d) &&
+    bool ok = bytes != NULL && host_records_add(text, ptx, rdc ? NULL : bytes, size, &out, d) &&
               file_write(assembler, out.items, out.count, d);
     sb_free(&out);
+    free(bytes);
     free(text);
     free(ptx);
     return ok;

@@ -14,10 +14,10 @@
 
 #include "base/base.h"
 
-/* Adds the records to assembler text. `ptx` is the device code of the same file, `fatbin` the name
- * of the file that holds it. False and a message when a stub has no kernel in the PTX, or one of
- * other parameters. */
-bool host_records_add(const char *assembler, const char *ptx, const char *fatbin, bool rdc,
+/* Adds the records to assembler text. `ptx` is the device code of the same file, `fatbin` the bytes
+ * that hold it, or NULL: it is relocatable. False and a message when a stub has no kernel in the
+ * PTX, or one of other parameters. */
+bool host_records_add(const char *assembler, const char *ptx, const void *fatbin, size_t size,
                       struct strbuf *out, struct diag *d);
 
 /* The same for files; the assembler file is rewritten in place. */
