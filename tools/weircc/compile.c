@@ -635,6 +635,8 @@ static int cuda_object(struct compilation *c, const char *object)
     int status = device_pass(c, ptx);
     if (status == 0)
         status = host_pass(c, ptx, object);
+    if (status == 0)
+        status = step_run(c->dr, STEP_PROTECT, object, NULL, NULL);
     return status != 0 ? status : join_managed(c, object);
 }
 
@@ -648,6 +650,8 @@ static int cuda_cplusplus(struct compilation *c)
     int status = device_pass(c, ptx);
     if (status == 0)
         status = host_pass(c, ptx, assembler);
+    if (status == 0)
+        status = step_run(c->dr, STEP_PROTECT_TEXT, assembler, NULL, NULL);
     return status != 0 ? status : step_run(c->dr, STEP_CPLUSPLUS, assembler, c->job->output, NULL);
 }
 

@@ -10,6 +10,7 @@
 #include "ccbin/host_text.h"
 #include "cplusplus.h"
 #include "debug_data.h"
+#include "entities.h"
 #include "fatbin.h"
 #include "grid_constants.h"
 #include "modifiers.h"
@@ -66,6 +67,16 @@ static bool rewrite_modifiers(const char *const *files, struct diag *d)
     return modifiers_rewrite_file(files[0], d);
 }
 
+static bool protect_object(const char *const *files, struct diag *d)
+{
+    return entities_protect_object(files[0], d);
+}
+
+static bool protect_text(const char *const *files, struct diag *d)
+{
+    return entities_protect_text(files[0], d);
+}
+
 static bool cplusplus(const char *const *files, struct diag *d)
 {
     return cplusplus_write(files[0], files[1], d);
@@ -106,6 +117,8 @@ static const struct {
     [STEP_HOST_TEXT] = {"host-text", 2, host_text},
     [STEP_HOST_RECORDS] = {"host-records", 2, host_records},
     [STEP_HOST_RECORDS_RDC] = {"host-records-rdc", 2, host_records_rdc},
+    [STEP_PROTECT] = {"protect", 1, protect_object},
+    [STEP_PROTECT_TEXT] = {"protect-text", 1, protect_text},
     [STEP_CPLUSPLUS] = {"cplusplus", 2, cplusplus},
 };
 

@@ -22,6 +22,8 @@ enum step {
     STEP_HOST_RECORDS, /* fat binary, assembler text: adds what it registers (ccbin/host_records.h)
                         */
     STEP_HOST_RECORDS_RDC, /* the same for relocatable device code */
+    STEP_PROTECT,          /* object file: rewrites it in place (entities.h) */
+    STEP_PROTECT_TEXT,     /* assembler text: the same */
     STEP_CPLUSPLUS,        /* assembler text, C++: writes what -cuda asks for (cplusplus.h) */
 };
 
