@@ -149,6 +149,36 @@ run weircc -c shared.cu
 ok
 says_not error
 
+# alignas after other attributes, of types with and without members, in templates and classes' heads.
+cat >alignas.cu <<'END'
+struct __align__(8) alignas(16) plain { int n; };
+template <typename T> struct pair { T first, second; };
+extern __shared__ alignas(16) float4 rest[];
+static __shared__ alignas(32) pair<float> pairs[4];
+template <typename T> __global__ void k(T *out, float4 *from)
+{
+    __shared__ alignas(16) float4 tile[256];
+    __shared__ alignas(16) unsigned char bytes[16];
+    __shared__ static alignas(64) volatile T several[2];
+    __shared__ alignas(8) alignas(16) plain one;
+    tile[threadIdx.x] = from[threadIdx.x];
+    rest[threadIdx.x] = tile[threadIdx.x ^ 1];
+    bytes[threadIdx.x] = pairs[1].second;
+    out[threadIdx.x] = several[1] + one.n + bytes[1] + rest[0].x;
+}
+template __global__ void k<int>(int *, float4 *);
+int main() { return sizeof(plain) - 16; }
+END
+run weircc -arch=sm_80 -c alignas.cu
+ok
+says_not error
+run weircc -arch=sm_80 -ptx alignas.cu -o alignas.ptx
+ok
+for variable in '.extern .shared .align 16 .b8 rest[]' \
+    '.shared .align 16 .b8 _ZZ1kIiEvPT_P6float4E4tile' 'align 64 .b8 _ZZ1kIiEvPT_P6float4E7several'; do
+    contains alignas.ptx "$variable"
+done
+
 # Launches with blanks in their brackets.
 cat >blanks.cu <<'END'
 #define LAUNCH(k) k << < 1, 1 >> > (p)

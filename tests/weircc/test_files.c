@@ -351,6 +351,10 @@ static void test_mend_shared(void)
     check_unions(S " alignas(8) t x;", "typedef t __weir_type_x; " S
                                        " _Alignas(8)  __weir_shared<__weir_type_x> __weir_place_x; "
                                        "auto &x = __weir_place_x.value;");
+    check_unions("{ " S " static alignas(8) a::b<c> x; }",
+                 "{ typedef a::b<c> __weir_type_x; " S
+                 " static _Alignas(8)  __weir_shared<__weir_type_x> __weir_place_x; auto &x = "
+                 "__weir_place_x.value; }");
     const char *const stay[] = {S " float x[4];", S " t x, y;", S " t x = 1;", S " t x[];",
                                 S " struct t x;"};
     for (size_t i = 0; i < WEIR_COUNT(stay); i++)
@@ -399,6 +403,12 @@ static void test_mend(void)
               "static __attribute__((shared)) _Alignas(16) float t[4];");
     check_fix("__attribute__((a(b), c)) __attribute__((d))\nalignas(x) int y;",
               "__attribute__((a(b), c)) __attribute__((d))\n_Alignas(x) int y;");
+    check_fix("__attribute__((shared)) alignas(16) alignas(sizeof(T)) a::b<c> y;",
+              "__attribute__((shared)) _Alignas(16) _Alignas(sizeof(T)) a::b<c> y;");
+    check_fix("__attribute__((shared)) static\n# 3 \"a.cu\"\nconst alignas(16) T y;",
+              "__attribute__((shared)) static\n# 3 \"a.cu\"\nconst _Alignas(16) T y;");
+    check_fix("__attribute__((a)) struct __attribute__((b)) __attribute__((c)) alignas(16) s {};",
+              "__attribute__((a)) struct __attribute__((b)) __attribute__((c)) alignas(16) s {};");
     check_fix("struct alignas(16) s { alignas(8) int x; } __attribute__((device)) t;",
               "struct alignas(16) s { alignas(8) int x; } __attribute__((device)) t;");
     check_fix("__attribute__((a", "__attribute__((a");

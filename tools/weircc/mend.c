@@ -19,6 +19,7 @@ bool mend_may_help(const char *messages)
            strstr(messages, "error: expected ')'") != NULL ||
            strstr(messages, "error: expected expression") != NULL ||
            strstr(messages, "error: an attribute list cannot appear here") != NULL ||
+           strstr(messages, "error: 'alignas' attribute cannot be applied to types") != NULL ||
            mend_needs_unions(messages);
 }
 
@@ -30,6 +31,7 @@ struct fixer {
     struct strbuf *out;
     int changes;
     bool after_operator; /* the last token was that word */
+    bool in_class_head;  /* after struct, class, union or enum, and attributes at most */
     int depth;           /* of parentheses */
     struct {
         int *items;
@@ -144,20 +146,51 @@ static void copy_asm(struct fixer *f)
 
 /* ---- alignment ---- */
 
-/* From after the word __attribute__: an alignas that follows is written with the word that clang
- * takes there. */
-static void copy_attribute(struct fixer *f)
+/* After the parentheses, of any depth, that begin at p; p where none do. */
+static const char *skip_parentheses(const char *p)
 {
     int depth = 0;
-    copy_blank(f);
-    if (*f->p != '(')
+    for (; *p != '\0' && (depth > 0 || *p == '('); p += token_length(p)) {
+        depth += *p == '(' ? 1 : *p == ')' ? -1 : 0;
+        if (depth == 0)
+            return p + 1;
+    }
+    return p;
+}
+
+/* After white space and line markers; there is text before p. */
+static const char *skip_blank(const char *p)
+{
+    while (isspace((unsigned char)*p) || (*p == '#' && p[-1] == '\n'))
+        p += *p == '#' ? strcspn(p, "\n") : 1;
+    return p;
+}
+
+/* The alignas that stands at p, or after specifiers there; NULL: none does. */
+static const char *find_alignas(const char *p)
+{
+    static const char *const specifiers[] = {"static",   "extern",    "inline", "const",
+                                             "volatile", "constexpr", "mutable"};
+    for (size_t n;; p += n) {
+        p = skip_blank(p);
+        n = token_length(p);
+        if (n == 7 && strncmp(p, "alignas", n) == 0)
+            return p;
+        if (*p == '\0' || !is_one_of(p, n, specifiers, WEIR_COUNT(specifiers)))
+            return NULL;
+    }
+}
+
+/* From after the word __attribute__: each alignas that follows is written with the word that clang
+ * takes there. In the head of a class clang takes alignas itself. */
+static void copy_attribute(struct fixer *f)
+{
+    copy(f, (size_t)(skip_parentheses(skip_blank(f->p)) - f->p));
+    if (f->in_class_head)
         return;
-    do {
-        depth += *f->p == '(' ? 1 : *f->p == ')' ? -1 : 0;
-        copy(f, token_length(f->p));
-        copy_blank(f);
-    } while (depth > 0 && *f->p != '\0');
-    if (token_length(f->p) == 7 && strncmp(f->p, "alignas", 7) == 0) {
+    for (const char *at = find_alignas(f->p); at != NULL;
+         at = find_alignas(skip_parentheses(skip_blank(f->p)))) {
+        copy(f, (size_t)(at - f->p));
         sb_append(f->out, "_Alignas", 8);
         f->p += 7;
         f->changes++;
@@ -178,18 +211,6 @@ static bool is_fundamental(const char *p, size_t n)
                                         "long",     "float",    "double", "signed",
                                         "unsigned", "volatile", "const",  "void"};
     return is_one_of(p, n, words, WEIR_COUNT(words));
-}
-
-/* The parentheses of an _Alignas, which copy_attribute has written. */
-static const char *skip_parentheses(const char *p)
-{
-    int depth = 0;
-    for (; *p != '\0' && (depth > 0 || *p == '('); p += token_length(p)) {
-        depth += *p == '(' ? 1 : *p == ')' ? -1 : 0;
-        if (depth == 0)
-            return p + 1;
-    }
-    return p;
 }
 
 /* Takes `TYPE NAME;` or `TYPE NAME[N]...;` where TYPE may have a constructor. */
@@ -323,6 +344,7 @@ static void follow(struct fixer *f, char c)
 int mend_text(const char *text, bool unions, struct strbuf *out)
 {
     static const char *const words[] = {"asm", "__asm__", "__asm"};
+    static const char *const class_keys[] = {"struct", "class", "union", "enum"};
     struct fixer f = {.p = text, .out = out};
     sb_append(out, "", 0);
     if (unions)
@@ -339,6 +361,8 @@ int mend_text(const char *text, bool unions, struct strbuf *out)
         f.after_operator = n == 8 && strncmp(f.p, "operator", n) == 0;
         bool is_asm = is_one_of(f.p, n, words, WEIR_COUNT(words));
         bool is_attribute = n == 13 && strncmp(f.p, "__attribute__", n) == 0;
+        f.in_class_head = is_one_of(f.p, n, class_keys, WEIR_COUNT(class_keys)) ||
+                          (f.in_class_head && is_attribute);
         bool is_shared = is_attribute && strncmp(f.p + n, "((shared))", 10) == 0;
         size_t from = out->count;
         if (*f.p == '#' && out->count == begin) /* the first line marker */
