@@ -47,14 +47,37 @@ static uint64_t address_space_left(void)
     return used < limit.rlim_cur ? limit.rlim_cur - used : 0;
 }
 
+/* How much address space one range may take, so that all of them together leave most of the CPU's
+ * to the program. */
+static uint64_t most_address_space(int devices)
+{
+    return ((uint64_t)32 << 40) / ((uint64_t)devices + 2);
+}
+
 /* How much address space a range of that capacity takes: several times as much, because large
  * allocations are rounded to chunks; less where many devices would use up the CPU's. */
 static uint64_t address_space(uint64_t capacity, int devices)
 {
-    const uint64_t all = (uint64_t)32 << 40;
-    uint64_t size = capacity * 8 + ((uint64_t)16 << 30);
-    uint64_t most = all / ((uint64_t)devices + 2);
+    uint64_t most = most_address_space(devices);
+    uint64_t size = capacity < most ? capacity * 8 + ((uint64_t)16 << 30) : most;
     return size < most ? size : most;
+}
+
+/* It may be more than the machine has, of which only what is touched is taken, but not more than
+ * there are addresses for. */
+static bool check_capacity(uint64_t capacity, int devices, struct diag *d)
+{
+    const double tib = (double)((uint64_t)1 << 40);
+    uint64_t most = most_address_space(devices);
+    if (capacity < SPACE_CHUNK)
+        return diag_set(d, 0, 0, "%llu bytes of device memory: at least 2 MiB are needed",
+                        (unsigned long long)capacity);
+    if (capacity <= most)
+        return true;
+    return diag_set(d, 0, 0,
+                    "%.10g TiB of memory for each of %d devices (WEIR_DEVICE_MEMORY): there are "
+                    "addresses for at most %.4g TiB",
+                    (double)capacity / tib, devices, (double)most / tib);
 }
 
 /* Opens a range as large as wanted, or, where the process's address space is limited (ulimit -v),
@@ -79,11 +102,12 @@ bool mem_open(int devices, uint64_t capacity, struct diag *d)
         return diag_set(d, 0, 0, "%d devices: at most %d are possible", devices, MEM_MAX_DEVICES);
     uint64_t machine = machine_memory();
     uint64_t share = machine / 2 / (uint64_t)(devices > 0 ? devices : 1);
+    uint64_t most = most_address_space(devices);
+    share = share < most ? share : most;
     if (capacity == 0 && !env_bytes(ENV_MEMORY, share, &capacity, d))
         return false;
-    if (capacity < SPACE_CHUNK)
-        return diag_set(d, 0, 0, "%llu bytes of device memory: at least 2 MiB are needed",
-                        (unsigned long long)capacity);
+    if (!check_capacity(capacity, devices, d))
+        return false;
     uint64_t left = address_space_left();
     bool fine = reserve(&memory.host, MEM_HOST, machine, devices, left, d) &&
                 reserve(&memory.mappings, MEM_MAPPINGS, machine, devices, left, d);
