@@ -50,8 +50,7 @@ static void append_allocation(struct strbuf *out, const struct mem_info *info)
     sb_printf(out, "-byte allocation #");
     if (part != 0)
         sb_printf(out, "%llu.", (unsigned long long)part);
-    sb_printf(out, "%llu made by ",
-              (unsigned long long)(info->serial - (part << MEM_SERIAL_BITS)));
+    sb_printf(out, "%llu made by ", (unsigned long long)(info->serial - (part << MEM_SERIAL_BITS)));
     if (!mem_site_words(&info->made, out))
         sb_printf(out, "%s", mem_kind_name(info->kind));
 }
@@ -172,12 +171,21 @@ static bool is_mapped(const void *address)
     return msync((void *)((uint64_t)address & ~(WEIR_PAGE - 1)), 1, MS_ASYNC) == 0;
 }
 
+/* Of an address that is too low for memory. */
+static void append_offset(struct strbuf *out, uint64_t offset)
+{
+    append_bytes(out, offset);
+    sb_printf(out, " past a null pointer (a member or an element of what it should point to?)");
+}
+
 void mem_describe(const void *address, struct strbuf *out)
 {
     struct mem_place p;
     mem_place_of(address, &p);
-    if (p.relation == MEM_NOWHERE && (uint64_t)address < 65536)
+    if (p.relation == MEM_NOWHERE && address == NULL)
         sb_printf(out, "a null pointer");
+    else if (p.relation == MEM_NOWHERE && (uint64_t)address < 65536)
+        append_offset(out, (uint64_t)address);
     else if (p.relation == MEM_NOWHERE && mem_checked() && is_mapped(address))
         sb_printf(out,
                   "pageable memory of the host, which this device cannot reach (checked mode)");

@@ -212,7 +212,7 @@ int main(void)
     CHECK(grid_helper("no_such_thing") == NULL);
     wild_pointer();
     kind(trap_block, DEVICE_FAULT_TRAP, "thread (5,0,0)");
-    kind(misaligned_block, DEVICE_FAULT_MISALIGNED, ": 0x1001 is a null pointer");
+    kind(misaligned_block, DEVICE_FAULT_MISALIGNED, ": 0x1001 is 4,097 bytes past a null pointer");
     kind(illegal_block, DEVICE_FAULT_ILLEGAL, "illegal instruction");
     kind(divide_block, DEVICE_FAULT_TRAP, "trap");
 #ifndef NO_DEEP_STACK

@@ -163,6 +163,10 @@ static void described(void)
     mem_describe(NULL, &text);
     CHECK_STR(text.items, "a null pointer");
     sb_free(&text);
+    mem_describe((void *)(uintptr_t)0x48, &text);
+    CHECK_STR(text.items,
+              "72 bytes past a null pointer (a member or an element of what it should point to?)");
+    sb_free(&text);
 }
 
 static void *churn(void *arg)
