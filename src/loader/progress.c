@@ -5,6 +5,7 @@
 #include "abi/compile.h"
 #include "base/clock.h"
 #include "loader/cache.h"
+#include "ptx/reach.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -37,6 +38,11 @@ static const char *tier_name(uint32_t tier)
                                        : "baseline tier if it is large";
 }
 
+long long watch_size(const struct ptx_func *entry)
+{
+    return (long long)ptx_reached_instructions(entry);
+}
+
 static void *watch_main(void *arg)
 {
     struct watch *w = arg;
@@ -48,8 +54,9 @@ static void *watch_main(void *arg)
     }
     unsigned ms = watch_log_ms;
     while (!over_at(w, start, ms)) {
-        notice_say("compiling kernel %s (%d instructions, %s) since %.0f s",
-                   notice_name(w->entry->name), w->entry->ninstrs, tier_name(w->tier), ms / 1000.0);
+        notice_say("compiling kernel %s (%lld instructions, %s) since %.0f s",
+                   notice_name(w->entry->name), watch_size(w->entry), tier_name(w->tier),
+                   ms / 1000.0);
         ms += ms < LONGEST_SILENCE_MS ? ms : LONGEST_SILENCE_MS;
     }
     return NULL;

@@ -30,4 +30,8 @@ void watch_begin(struct watch *w, const struct ptx_func *entry, uint32_t tier);
 /* The compilation is over. */
 void watch_end(struct watch *w);
 
+/* How large the kernel is, in what is said of it: instructions of PTX, with those of the functions
+ * that are compiled with it. */
+long long watch_size(const struct ptx_func *entry);
+
 #endif

@@ -13,6 +13,7 @@
 #include "loader/compile_ahead.h"
 #include "loader/compiler_library.h"
 #include "loader/loader.h"
+#include "loader/progress.h"
 
 enum {
     STACK_BYTES = 64 << 20, /* as plugin_call's; only touched pages cost */
@@ -157,8 +158,8 @@ static void finish_locked(void)
             notice_say("optimizing kernels for the next run ...");
         told |= so_far >= TOLD_AFTER_MS;
         if (!logged && so_far >= LOG_AFTER_MS && now != NULL)
-            notice_say("optimizing kernel %s (%d instructions) for the next run since %u s",
-                       notice_name(now->entry->name), now->entry->ninstrs,
+            notice_say("optimizing kernel %s (%lld instructions) for the next run since %u s",
+                       notice_name(now->entry->name), watch_size(now->entry),
                        elapsed_ms(now->began) / 1000);
         logged |= so_far >= LOG_AFTER_MS;
         unsigned next = !told ? TOLD_AFTER_MS : !logged ? LOG_AFTER_MS : tier_up_patience_ms;
@@ -168,9 +169,10 @@ static void finish_locked(void)
     if (!started || now == NULL)
         return;
     attempt_store(now->entry, &now->options, elapsed_ms(now->began));
-    notice_say("kernel %s (%d instructions) takes longer than %u s to optimize: `weir cache --fill "
-               "PROGRAM` does that ahead",
-               notice_name(now->entry->name), now->entry->ninstrs, elapsed_ms(now->began) / 1000);
+    notice_say(
+        "kernel %s (%lld instructions) takes longer than %u s to optimize: `weir cache --fill "
+        "PROGRAM` does that ahead",
+        notice_name(now->entry->name), watch_size(now->entry), elapsed_ms(now->began) / 1000);
 }
 
 /* What is compiled now, the next process finds in the cache; the program would have waited for it,

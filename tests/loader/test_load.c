@@ -36,7 +36,12 @@ static void test_watch(void)
         return;
     }
     struct watch w;
-    struct ptx_func slow = {.name = "slow", .ninstrs = 4711};
+    static struct ptx_instr many[4700];
+    struct ptx_func called = {
+        .name = "called", .has_body = true, .instrs = many, .ninstrs = WEIR_COUNT(many)};
+    struct ptx_call call = {.func = &called};
+    struct ptx_instr instrs[11] = {[7] = {.call = &call}};
+    struct ptx_func slow = {.name = "slow", .has_body = true, .instrs = instrs, .ninstrs = 11};
     int log[2];
     CHECK(pipe(log) == 0);
     watch_patience_ms = 1;
@@ -49,7 +54,8 @@ static void test_watch(void)
     watch_log_ms = 20;
     dup2(log[1], 2);
     watch_begin(&w, &slow, JIT_TIER_OPTIMIZING);
-    CHECK(says(log[0], "compiling kernel slow(int)", "4711 instructions, optimizing tier", "since"));
+    CHECK(
+        says(log[0], "compiling kernel slow(int)", "4711 instructions, optimizing tier", "since"));
     CHECK(says(log[0], "compiling kernel slow", "", "")); /* again */
     watch_end(&w);
     jit_set_names(NULL);

@@ -2,6 +2,7 @@
 #include "check.h"
 #include "ptx/forms.h"
 #include "ptx/ptx.h"
+#include "ptx/reach.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,30 @@ static void test_header(void)
     ptx_free(m);
     CHECK(ptx_parse("x", 1, NULL) == NULL);
     CHECK(ptx_parse("", 0, NULL) == NULL);
+}
+
+/* Instructions of a kernel and of what it calls, by name, list and pointer: each function once. */
+static void test_reach(void)
+{
+    struct ptx_module *m =
+        parse(".func leaf { membar.cta; ret; }\n"
+              ".func called { call leaf; call leaf; ret; }\n"
+              ".func listed { bar.sync 0; ret; }\n"
+              ".func pointed { call leaf; bar.sync 0; ret; }\n"
+              ".func elsewhere { bar.sync 0; bar.sync 1; ret; }\n"
+              ".global .u64 table[2] = {pointed, 0};\n"
+              ".global .u64 tables[1] = {table};\n"
+              ".entry alone { ret; }\n"
+              ".entry direct { call called; call leaf; ret; }\n"
+              ".entry by_list { .reg .u64 r; t: .calltargets listed, leaf; call r, t; ret; }\n"
+              ".entry by_table { .reg .u64 r; ld.global.u64 r, [tables]; ret; }\n"
+              ".entry by_address { .reg .u64 r; mov.u64 r, called; ret; }\n");
+    CHECK_EQ_INT(ptx_reached_instructions(func(m, "alone")), 1);
+    CHECK_EQ_INT(ptx_reached_instructions(func(m, "direct")), 3 + 3 + 2);
+    CHECK_EQ_INT(ptx_reached_instructions(func(m, "by_list")), 2 + 2 + 2);
+    CHECK_EQ_INT(ptx_reached_instructions(func(m, "by_table")), 2 + 3 + 2);
+    CHECK_EQ_INT(ptx_reached_instructions(func(m, "by_address")), 2 + 3 + 2);
+    ptx_free(m);
 }
 
 static void test_hash(void)
@@ -394,6 +419,7 @@ int main(void)
 {
     test_forms();
     test_header();
+    test_reach();
     test_hash();
     test_variables();
     test_constants();
