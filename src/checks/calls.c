@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/short_name.h"
 #include "checks/checks.h"
 #include "observe/observe.h"
 
@@ -158,10 +159,13 @@ static char *subject(const struct failure *f, struct finding_place *place)
 {
     struct strbuf text = {0}, kernel = {0};
     finding_resolve_from(&f->site, place, &kernel);
-    if (f->launch && kernel.count > 0)
-        sb_printf(&text, "kernel %s never ran: its launch", kernel.items);
-    else
+    if (f->launch && kernel.count > 0) {
+        sb_printf(&text, "kernel ");
+        short_name(&text, kernel.items);
+        sb_printf(&text, " never ran: its launch");
+    } else {
         sb_printf(&text, "%s", f->launch ? "a kernel never ran: its launch" : f->name);
+    }
     sb_printf(&text, " at ");
     finding_put_place(&text, place);
     sb_free(&kernel);

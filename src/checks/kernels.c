@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/short_name.h"
 #include "checks/checks.h"
 #include "memory/defined.h"
 #include "observe/observe.h"
@@ -70,8 +71,8 @@ static void on_found(const struct observe_found *f)
     const char *name = kernel_names.demangle(f->name);
     known = kernel_names.place(f->kernel, f->pc, &place);
     put_what(&what, f);
-    sb_printf(&text, "weir: %s: in kernel %s", init ? "uninitialised read" : "synchronization",
-              name);
+    sb_printf(&text, "weir: %s: in kernel ", init ? "uninitialised read" : "synchronization");
+    short_name(&text, name);
     sb_printf(&text, ", block (%u,%u,%u), thread (%u,%u,%u)", f->block[0], f->block[1], f->block[2],
               f->thread[0], f->thread[1], f->thread[2]);
     if (known)

@@ -119,7 +119,7 @@ static void init_once(void)
 {
     env_unknown(tell_setting, NULL);
     mem_site_set_words(call_words);
-    jit_set_names(symbol_demangle);
+    jit_set_names(symbol_short);
     observers_begin();
     pthread_atfork(NULL, NULL, on_fork);
     if (env_check("memory"))

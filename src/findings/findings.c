@@ -79,7 +79,7 @@ static bool open_report(const char *path, struct diag *d)
 static bool count_one(const char *check, const char *text, const char *members)
 {
     if (process == 0 || process != getpid() || suppress_has(check, text) ||
-        !kernels_wanted(members))
+        kernels_suppressed(check, members) || !kernels_wanted(members))
         return false;
     found++;
     return true;

@@ -12,6 +12,10 @@ bool kernels_list_valid(const char *list, struct diag *d);
 /* Whether a finding, by its JSON, is of kernels that are asked for, or of none. (kernels.c) */
 bool kernels_wanted(const char *members);
 
+/* Whether a suppression names a kernel of the finding, by its JSON: the text may have less of a
+ * long name. (kernels.c) */
+bool kernels_suppressed(const char *check, const char *members);
+
 /* Looks for a Python in the process. (python.c) */
 void python_open(void);
 /* The line of the program of Python that the calling thread is at; NULL: it is at none. Lives for

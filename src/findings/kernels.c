@@ -56,18 +56,42 @@ bool kernels_list_valid(const char *list, struct diag *d)
     }
 }
 
-bool kernels_wanted(const char *members)
+/* The next kernel's name among the members at *at, and its length; NULL: there is none. */
+static const char *next_kernel(const char **at, size_t *length)
 {
     static const char key[] = "\"kernel\": \"";
-    const char *list = findings_options.kernels, *at = members;
+    const char *name = strstr(*at, key);
+    if (name == NULL)
+        return NULL;
+    name += strlen(key);
+    *length = strcspn(name, "\"");
+    *at = name + *length;
+    return name;
+}
+
+bool kernels_wanted(const char *members)
+{
+    const char *list = findings_options.kernels, *at = members, *name;
     bool any = false, wanted = false;
+    size_t length;
     if (list == NULL || *list == '\0')
         return true;
-    while ((at = strstr(at, key)) != NULL) { /* a race may be of two */
-        at += strlen(key);
-        size_t length = strcspn(at, "\"");
+    while ((name = next_kernel(&at, &length)) != NULL) { /* a race may be of two */
         any = true;
-        wanted |= is_wanted(at, length, list);
+        wanted |= is_wanted(name, length, list);
     }
     return !any || wanted;
+}
+
+bool kernels_suppressed(const char *check, const char *members)
+{
+    const char *at = members, *name;
+    size_t length;
+    bool found = false;
+    while (!found && (name = next_kernel(&at, &length)) != NULL) {
+        char *words = xprintf("kernel %.*s", (int)length, name);
+        found = suppress_has(check, words);
+        free(words);
+    }
+    return found;
 }

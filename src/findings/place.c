@@ -3,6 +3,7 @@
 #include <execinfo.h>
 #include <string.h>
 
+#include "base/short_name.h"
 #include "findings/internal.h"
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -142,7 +143,7 @@ void finding_put_place(struct strbuf *sb, const struct finding_place *p)
     if (p->file != NULL)
         sb_printf(sb, "%s:%d", p->file, p->line);
     else if (p->function != NULL)
-        sb_printf(sb, "%s", p->function);
+        short_name(sb, p->function);
     else
         sb_printf(sb, "an unknown place");
 }

@@ -164,7 +164,8 @@ static bool compilation_from_compiler(struct compilation *c, const struct ptx_fu
     plugin_call(compile, &call);
     watch_end(&w);
     if (!call.ok)
-        return plugin_usable(d) && diag_set(d, 0, 0, "kernel %s cannot be compiled", entry->name);
+        return plugin_usable(d) &&
+               diag_set(d, 0, 0, "kernel %s cannot be compiled", notice_name(entry->name));
     stats_add(STAT_COMPILED);
     c->compiled = true;
     size_t size = sizeof call.object.meta + call.object.size;
@@ -340,7 +341,7 @@ struct jit_code *jit_get(const struct ptx_func *entry, const struct jit_options 
     struct mapping *m = mapping_get(c, entry->module, resolver, d);
     compilation_release(c);
     if (m == NULL)
-        diag_set(d, 0, 0, "kernel %s cannot be loaded", entry->name);
+        diag_set(d, 0, 0, "kernel %s cannot be loaded", notice_name(entry->name));
     return m != NULL ? &m->code : NULL;
 }
 

@@ -201,6 +201,8 @@ void report_memory(const struct observe_memory *m, bool made);
 void report_named(uint64_t address, const char *name); /* it is a variable */
 void report_race(struct moment *earlier, enum access how, struct moment *later,
                  enum access later_how, uint64_t low, uint64_t high);
+/* "kernel NAME", in a message. */
+void report_put_kernel(struct strbuf *sb, const char *name);
 /* The bytes as people know them: of an allocation, if they are in one. */
 void report_put_range(struct strbuf *sb, uint64_t low, uint64_t high); /* "bytes 4 to 7" */
 struct allocation *report_allocation(uint64_t address); /* a copy, to be freed; NULL: in none */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/short_name.h"
 #include "races/internal.h"
 
 /* One side of a race. */
@@ -288,6 +289,12 @@ void report_put_stream(struct strbuf *sb, uint64_t stream)
         sb_printf(sb, "stream %llu", (unsigned long long)stream);
 }
 
+void report_put_kernel(struct strbuf *sb, const char *name)
+{
+    sb_printf(sb, "kernel ");
+    short_name(sb, name);
+}
+
 static void append_side(struct strbuf *sb, const struct side *s)
 {
     switch (s->kind) {
@@ -300,7 +307,7 @@ static void append_side(struct strbuf *sb, const struct side *s)
     default:
         sb_printf(sb, "%s by ", s->how == ACCESS_ATOMIC ? "atomic access" : how_word(s->how));
         if (s->work == OBSERVE_KERNEL)
-            sb_printf(sb, "kernel %s", s->name);
+            report_put_kernel(sb, s->name);
         else if (s->work == OBSERVE_HOST)
             sb_printf(sb, "a host function");
         else

@@ -94,8 +94,10 @@ static void put_side(struct strbuf *sb, const struct thread_race *f, int i)
     const struct observe_race_side *s = &f->told.sides[i];
     sb_printf(sb, "%s%s by ", s->how == OBSERVE_ATOMIC ? "atomic access" : how_word(s->how),
               s->copies ? " of an asynchronous copy" : "");
-    if (f->grids)
-        sb_printf(sb, "kernel %s, ", f->kernels[i]);
+    if (f->grids) {
+        report_put_kernel(sb, f->kernels[i]);
+        sb_printf(sb, ", ");
+    }
     put_index(sb, "block", s->block);
     put_index(sb, ", thread", s->thread);
     if (f->places[i].file != NULL) {
@@ -182,10 +184,10 @@ static void put_text(struct strbuf *sb, const struct thread_race *f,
 {
     sb_printf(sb, "weir: race: ");
     put_memory(sb, f);
-    if (f->grids)
-        sb_printf(sb, ", between grids that kernels launch\n  first:  ");
-    else
-        sb_printf(sb, ", within kernel %s\n  first:  ", f->kernels[0]);
+    sb_printf(sb, f->grids ? ", between grids that kernels launch" : ", within ");
+    if (!f->grids)
+        report_put_kernel(sb, f->kernels[0]);
+    sb_printf(sb, "\n  first:  ");
     put_side(sb, f, 0);
     sb_printf(sb, "\n  second: ");
     put_side(sb, f, 1);

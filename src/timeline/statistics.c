@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/short_name.h"
 #include "timeline/internal.h"
 
 enum table { TABLE_KERNELS, TABLE_TRANSFERS, TABLE_CALLS, TABLE_STREAMS, TABLE_WAITS, TABLES };
@@ -142,7 +143,12 @@ static void words_of(const struct line *l, char text[200])
 {
     char stream[64];
     switch (l->table) {
-    case TABLE_KERNELS: snprintf(text, 200, "%s", name_for_people(l->name)); break;
+    case TABLE_KERNELS: {
+        char *name = short_name_of(name_for_people(l->name));
+        snprintf(text, 200, "%s", name);
+        free(name);
+        break;
+    }
     case TABLE_TRANSFERS:
         if (l->name != NULL)
             snprintf(text, 200, "%s", l->name);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/env.h"
+#include "base/short_name.h"
 #include "driver/error/site.h"
 #include "driver/error/symbols.h"
 #include "findings/findings.h"
@@ -104,7 +105,8 @@ static void fill_frame(struct weir_frame *out, const struct grid_fault *f)
     const char *file = NULL;
     int line = 0;
     struct variant *v = f->kernel_ref != NULL ? f->kernel_ref->user : NULL;
-    out->kernel = symbol_demangle(f->kernel);
+    /* the fault's own copy of the name is cut where that is long */
+    out->kernel = symbol_demangle(f->kernel_ref != NULL ? f->kernel_ref->name : f->kernel);
     out->grid = f->gridid;
     memcpy(out->block, f->block, sizeof out->block);
     memcpy(out->thread, f->thread, sizeof out->thread);
@@ -142,7 +144,7 @@ static void append_demangled(struct strbuf *sb, const char *text)
             strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.");
         char *mangled = xprintf("%.*s", (int)n, name);
         sb_append(sb, text, (size_t)(name - text));
-        sb_printf(sb, "%s", symbol_demangle(mangled));
+        sb_printf(sb, "%s", symbol_short(mangled));
         free(mangled);
         text = name + n;
     }
@@ -158,7 +160,7 @@ static char *text_of(const struct grid_fault *f, const struct weir_frame *frame)
     const char *rest = f->text;
     if (name != NULL && name < f->text + f->place_end) {
         sb_append(&sb, f->text, (size_t)(name - f->text));
-        sb_printf(&sb, "%s", frame->kernel);
+        short_name(&sb, frame->kernel);
         rest = name + strlen(f->kernel);
     }
     sb_append(&sb, rest, (size_t)(f->text + f->place_end - rest));

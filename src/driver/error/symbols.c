@@ -12,6 +12,8 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 
+#include "base/short_name.h"
+
 /* ---- strings that stay: faults are few ---- */
 
 struct kept {
@@ -60,6 +62,19 @@ const char *symbol_demangle(const char *name)
 {
     pthread_mutex_lock(&lock);
     const char *result = demangle(name);
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+const char *symbol_short(const char *name)
+{
+    pthread_mutex_lock(&lock);
+    const char *result = demangle(name);
+    if (result != NULL && strlen(result) > SHORT_NAME_MAX) {
+        char *text = short_name_of(result);
+        result = symbols_keep(text);
+        free(text);
+    }
     pthread_mutex_unlock(&lock);
     return result;
 }
@@ -305,12 +320,14 @@ bool symbol_find(const void *address, struct symbol *out)
 
 void symbol_words(const struct symbol *s, struct strbuf *out)
 {
-    if (s->file != NULL)
+    if (s->file != NULL) {
         sb_printf(out, " at %s:%d", s->file, s->line);
-    else if (s->function != NULL)
-        sb_printf(out, " in %s", s->function);
-    else
+    } else if (s->function != NULL) {
+        sb_printf(out, " in ");
+        short_name(out, s->function);
+    } else {
         sb_printf(out, " in %s+0x%llx", s->object, (unsigned long long)s->offset);
+    }
 }
 
 /* ---- callers of the system's functions ---- */

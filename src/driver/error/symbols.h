@@ -39,4 +39,7 @@ const void *symbol_program_pc(const void *pc);
 /* A C++ name as people write it; the name itself when it is none. Lives for ever. */
 const char *symbol_demangle(const char *name);
 
+/* The same for messages: one that is long is made short (base/short_name.h). Lives for ever. */
+const char *symbol_short(const char *name);
+
 #endif

@@ -7,6 +7,7 @@
 #include "base/stack.h"
 #include "container/container.h"
 #include "container/fatbin.h"
+#include "driver/error/symbols.h"
 #include "driver/launch/cdp.h"
 #include "driver/objects.h"
 #include "loader/loader.h"
@@ -315,7 +316,7 @@ static CUresult new_function(CUmodule m, struct ptx_func *func, CUfunction *out)
             CUDA_ERROR_INVALID_PTX,
             "kernel %s has %llu bytes of static shared memory; this device has %u (line %d of its "
             "PTX)",
-            func->name, (unsigned long long)f->info.static_shared,
+            symbol_short(func->name), (unsigned long long)f->info.static_shared,
             device_limits()->shared_optin_max, func->line);
         handle_free(f);
         return r;

@@ -32,6 +32,7 @@
 #include "base/stack.h"
 #include "driver/error/checks.h"
 #include "driver/error/races.h"
+#include "driver/error/symbols.h"
 #include "driver/module/perf_map.h"
 #include "driver/objects.h"
 #include "loader/loader.h"
@@ -123,14 +124,14 @@ static CUresult check_demands(CUfunction f, const uint32_t ntid[3])
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "kernel %s needs %llu bytes of local memory for each thread; a device "
                             "has %d (line %d of its PTX)",
-                            f->func->name, (unsigned long long)f->info.local_bytes, LOCAL_MAX,
-                            f->func->line);
+                            symbol_short(f->func->name), (unsigned long long)f->info.local_bytes,
+                            LOCAL_MAX, f->func->line);
     for (int n = 0; exact[0] != 0 && n < 3; n++)
         if (ntid[n] != (exact[n] != 0 ? exact[n] : 1))
             return driver_error(CUDA_ERROR_INVALID_VALUE,
                                 "kernel %s demands blocks of %ux%ux%u threads (.reqntid), not "
                                 "%ux%ux%u",
-                                f->func->name, exact[0], exact[1] != 0 ? exact[1] : 1,
+                                symbol_short(f->func->name), exact[0], exact[1] != 0 ? exact[1] : 1,
                                 exact[2] != 0 ? exact[2] : 1, ntid[0], ntid[1], ntid[2]);
     return CUDA_SUCCESS;
 }
@@ -153,7 +154,7 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
         return driver_error(d.out_of_memory             ? CUDA_ERROR_OUT_OF_MEMORY
                             : jit_plugin_path() == NULL ? CUDA_ERROR_JIT_COMPILER_NOT_FOUND
                                                         : CUDA_ERROR_INVALID_PTX,
-                            "kernel %s: %s", f->func->name, d.text);
+                            "kernel %s: %s", symbol_short(f->func->name), d.text);
     perf_map_add(f->func->name, code);
     struct variant *v = xcalloc(1, sizeof *v);
     memcpy(v->ntid, ntid, sizeof v->ntid);
