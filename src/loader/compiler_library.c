@@ -1,6 +1,7 @@
 /* Finds, identifies and opens libweir-jit.so: see compiler_library.h. */
 #include "loader/compiler_library.h"
 #include "base/reserve.h"
+#include "base/stack.h"
 #include "loader/loader.h"
 
 #include <dlfcn.h>
@@ -179,17 +180,17 @@ static struct code_range {
 
 static int find_ranges(struct dl_phdr_info *info, size_t size, void *arg)
 {
+    struct code_range *ranges = arg;
     (void)size;
-    (void)arg;
     for (int n = 0; n < info->dlpi_phnum; n++) {
         const Elf64_Phdr *p = &info->dlpi_phdr[n];
         uintptr_t from = info->dlpi_addr + p->p_vaddr, to = from + p->p_memsz;
         if (p->p_type != PT_LOAD || (p->p_flags & PF_X) == 0)
             continue;
         for (size_t k = 0; k < WEIR_COUNT(code); k++)
-            if (code[k].address >= from && code[k].address < to) {
-                code[k].from = from;
-                code[k].to = to;
+            if (ranges[k].address >= from && ranges[k].address < to) {
+                ranges[k].from = from;
+                ranges[k].to = to;
             }
     }
     return 0;
@@ -213,9 +214,23 @@ static bool descriptor_left(const char *path)
     return !none;
 }
 
-static const struct jit_plugin *open_locked(struct diag *d)
+/* The first thread that has opened it says so. */
+static void publish(const struct jit_plugin *p, const struct code_range *ranges)
 {
-    const char *path = path_locked();
+    pthread_mutex_lock(&lock);
+    if (atomic_load(&plugin) == NULL) {
+        memcpy(code, ranges, sizeof code);
+        atomic_store(&plugin, p);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* No lock is held: the dynamic linker has one of its own, and a thread that has it, in a
+ * constructor of a library that is being opened, may come here, too. Several threads may open the
+ * library. */
+static const struct jit_plugin *open_library(struct diag *d)
+{
+    const char *path = jit_plugin_path();
     if (path == NULL) {
         diag_set(d, 0, 0, "the kernel compiler is missing: %s",
                  plugin_expected != NULL ? plugin_expected : "weir/libweir-jit.so");
@@ -247,13 +262,15 @@ static const struct jit_plugin *open_locked(struct diag *d)
         dlclose(handle);
         return NULL;
     }
-    code[0].address = (uintptr_t)p->compile;
-    code[1].address = (uintptr_t)dlsym(handle, "LLVMContextCreate");
-    dl_iterate_phdr(find_ranges, NULL);
+    struct code_range ranges[WEIR_COUNT(code)] = {
+        {.address = (uintptr_t)p->compile},
+        {.address = (uintptr_t)dlsym(handle, "LLVMContextCreate")}};
+    dl_iterate_phdr(find_ranges, ranges);
+    publish(p, ranges);
     return p;
 }
 
-/* plugin_call's idea of open_locked: loading LLVM runs constructors, so on a large stack too. */
+/* stack_call's idea of open_library: loading LLVM runs constructors, which need some stack. */
 struct open_call {
     struct diag *d;
     const struct jit_plugin *result;
@@ -261,7 +278,7 @@ struct open_call {
 static void open_on_stack(void *arg)
 {
     struct open_call *c = arg;
-    c->result = open_locked(c->d);
+    c->result = open_library(c->d);
 }
 
 const struct jit_plugin *plugin_open(struct diag *d)
@@ -271,14 +288,11 @@ const struct jit_plugin *plugin_open(struct diag *d)
         return NULL;
     if (p != NULL)
         return p;
-    pthread_mutex_lock(&lock);
-    p = atomic_load(&plugin);
-    if (p == NULL) {
-        struct open_call c = {.d = d};
-        plugin_call(open_on_stack, &c);
-        p = c.result;
-        atomic_store(&plugin, p);
-    }
-    pthread_mutex_unlock(&lock);
-    return p;
+    struct open_call c = {.d = d};
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    stack_call(open_on_stack, &c);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return c.result;
 }

@@ -4,7 +4,10 @@
 
 #include "abi/plugin.h"
 
-/* The compiler's table; opens the library the first time. NULL and a message when it cannot. */
+/* The compiler's table; opens the library the first time. NULL and a message when it cannot.
+ *
+ * To be called before plugin_call, by the thread that asks for something: when that is a constructor
+ * of a library which is being opened, the dynamic linker lets no other thread open one. */
 const struct jit_plugin *plugin_open(struct diag *d);
 
 bool plugin_is_open(void);

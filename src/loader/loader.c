@@ -161,7 +161,8 @@ static bool compilation_from_compiler(struct compilation *c, const struct ptx_fu
     struct watch w = {0};
     if (waited)
         watch_begin(&w, entry, options->tier);
-    plugin_call(compile, &call);
+    if (plugin_open(d) != NULL)
+        plugin_call(compile, &call);
     watch_end(&w);
     if (!call.ok)
         return plugin_usable(d) &&
@@ -408,7 +409,8 @@ bool jit_dump(const struct ptx_func *entry, const struct jit_options *options, u
               struct strbuf *out, struct diag *d)
 {
     struct dumping c = {entry, options, stages, out, d, false};
-    plugin_call(dump, &c);
+    if (plugin_open(d) != NULL)
+        plugin_call(dump, &c);
     return c.ok;
 }
 
@@ -432,6 +434,7 @@ static void ask_target(void *arg)
 const char *jit_target(struct diag *d)
 {
     struct target_call c = {.d = d};
-    plugin_call(ask_target, &c);
+    if (plugin_open(d) != NULL)
+        plugin_call(ask_target, &c);
     return c.text;
 }

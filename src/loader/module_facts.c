@@ -104,31 +104,49 @@ static void ask_compiler(void *arg)
     a->result = f;
 }
 
-static struct facts *facts_get_locked(const struct ptx_module *m, struct diag *d)
+static void facts_add_locked(struct facts *f)
 {
-    struct hash128 key;
-    key_of_facts(m, &key);
-    for (struct facts *f = all_facts; f != NULL; f = f->next)
-        if (f->key.lo == key.lo && f->key.hi == key.hi)
-            return f;
-    struct facts *f = facts_load(m, &key);
-    if (f == NULL) {
-        struct ask a = {.m = m, .key = &key, .d = d};
-        plugin_call(ask_compiler, &a);
-        f = a.result;
-        if (f == NULL)
-            return NULL;
-        facts_store(f);
-    }
     f->next = all_facts;
     all_facts = f;
+}
+
+/* What is known, in this process or on the disk. */
+static const struct facts *facts_known_locked(const struct ptx_module *m, const struct hash128 *key)
+{
+    for (struct facts *f = all_facts; f != NULL; f = f->next)
+        if (f->key.lo == key->lo && f->key.hi == key->hi)
+            return f;
+    struct facts *f = facts_load(m, key);
+    if (f != NULL)
+        facts_add_locked(f);
     return f;
+}
+
+static const struct facts *facts_ask_locked(const struct ptx_module *m, const struct hash128 *key,
+                                            struct diag *d)
+{
+    struct ask a = {.m = m, .key = key, .d = d};
+    plugin_call(ask_compiler, &a);
+    if (a.result == NULL)
+        return NULL;
+    facts_store(a.result);
+    facts_add_locked(a.result);
+    return a.result;
 }
 
 static const struct facts *facts_get(const struct ptx_module *m, struct diag *d)
 {
+    struct hash128 key;
+    key_of_facts(m, &key);
     pthread_mutex_lock(&lock);
-    const struct facts *f = facts_get_locked(m, d);
+    const struct facts *f = facts_known_locked(m, &key);
+    if (f == NULL) {
+        pthread_mutex_unlock(&lock); /* plugin_open waits for the dynamic linker */
+        bool open = plugin_open(d) != NULL;
+        pthread_mutex_lock(&lock);
+        if (open && (f = facts_known_locked(m, &key)) == NULL)
+            f = facts_ask_locked(m, &key, d);
+    }
     pthread_mutex_unlock(&lock);
     return f;
 }
@@ -172,7 +190,8 @@ bool jit_kernel_info(const struct ptx_func *entry, struct jit_kernel_info *info,
         return true;
     }
     struct ask_info a = {.entry = entry, .info = info, .d = d};
-    plugin_call(ask_info, &a);
+    if (plugin_open(d) != NULL)
+        plugin_call(ask_info, &a);
     if (a.ok)
         keep_to_maximum(entry, info);
     return a.ok;
