@@ -377,9 +377,10 @@ WEIR_API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute
                                          CUdeviceptr at)
 {
     HOLD;
+    CUcontext c;
     struct mem_info info;
-    CUresult r = driver_initialized();
-    if (r != CUDA_SUCCESS)
+    CUresult r = driver_current_any(&c);
+    if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_CONTEXT)
         return r;
     if (which == NULL || out == NULL || count == 0)
         return CUDA_ERROR_INVALID_VALUE;
