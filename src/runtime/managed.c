@@ -37,18 +37,31 @@ bool rt_in_managed_section(const void *host)
     return rt_managed_section(host, &begin, &end);
 }
 
+/* Takes out sections that lie where another one is now: their library was closed. The lock is held.
+ */
+static void drop_overlapping(const char *begin, const char *end)
+{
+    for (struct section **at = &sections, *s; (s = *at) != NULL;)
+        if (s->begin < end && begin < s->end) {
+            *at = s->next;
+            rt_record_free(s);
+        } else
+            at = &s->next;
+}
+
 /* False when it was known. */
 static bool add_section(const char *begin, const char *end)
 {
     struct section *s;
 
     pthread_rwlock_wrlock(&sections_lock);
-    for (s = sections; s != NULL && s->begin != begin; s = s->next)
+    for (s = sections; s != NULL && (s->begin != begin || s->end != end); s = s->next)
         ;
     if (s != NULL) {
         pthread_rwlock_unlock(&sections_lock);
         return false;
     }
+    drop_overlapping(begin, end);
     s = rt_record_new(sizeof *s);
     if (s != NULL) {
         *s = (struct section){begin, end, sections};
@@ -56,6 +69,18 @@ static bool add_section(const char *begin, const char *end)
     }
     pthread_rwlock_unlock(&sections_lock);
     return s != NULL;
+}
+
+/* The library is closed. */
+static RT_LAST void at_close(void)
+{
+    if (rt_exiting())
+        return;
+    for (struct section *s = sections, *next; s != NULL; s = next) {
+        next = s->next;
+        rt_record_free(s);
+    }
+    sections = NULL;
 }
 
 /* Variables that were registered before their section was known. */

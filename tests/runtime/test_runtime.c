@@ -8,6 +8,7 @@
 #include "check.h"
 #include "mock_driver.h"
 #include "runtime/offload.h"
+#include "runtime/registry.h"
 
 void **__cudaRegisterFatBinary(void *wrapper);
 void __cudaRegisterFatBinaryEnd(void **handle);
@@ -216,6 +217,19 @@ static void *look_up(void *host)
     return NULL;
 }
 
+/* A library that was closed, and another in its place. */
+static void test_managed_again(void)
+{
+    static int place[8];
+    const char *begin, *end;
+
+    __cudaWeirRegisterManaged(place, place + 8);
+    __cudaWeirRegisterManaged(place + 2, place + 4);
+    CHECK(rt_managed_section(place + 3, &begin, &end));
+    CHECK(begin == (char *)(place + 2) && end == (char *)(place + 4));
+    CHECK(!rt_in_managed_section(place) && !rt_in_managed_section(place + 5));
+}
+
 static void test_concurrent(void)
 {
     static struct fat_wrapper w;
@@ -414,6 +428,7 @@ int main(void)
     test_loading_fails();
     test_relocatable();
     test_managed();
+    test_managed_again();
     test_concurrent();
     test_launches();
     test_errors();
