@@ -95,10 +95,10 @@ CUDA
         "$work/tinygrad/bin/python" "$here/tinygrad_training.py"
 
     # PyTorch with what it needs is 3 GB: only where the user has a Python with it
-    if [ -n "$WEIR_TORCH_PYTHON" ]; then
-        check 900 "$weir" run "$WEIR_TORCH_PYTHON" "$here/torch_program.py" compile
+    if [ -n "${TORCH_PYTHON:-}" ]; then
+        check 900 "$weir" run "$TORCH_PYTHON" "$here/torch_program.py" compile
     else
-        echo "skipped: PyTorch: WEIR_TORCH_PYTHON names no Python that has it"
+        echo "skipped: PyTorch: TORCH_PYTHON names no Python that has it"
     fi
 
     environment pycuda 'numpy' 'pytest<9' pytools mako platformdirs setuptools wheel siphash24
