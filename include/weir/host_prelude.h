@@ -9,23 +9,7 @@
 
 #define __CUDA__ 1 /* in these headers: kernels are declared here */
 #include "weir/keywords.h"
-#include "weir/version.h"
-
-#define __CUDACC__                   1
-#define __NVCC__                     1
-#define __CUDACC_VER_MAJOR__         WEIR_CUDA_MAJOR
-#define __CUDACC_VER_MINOR__         WEIR_CUDA_MINOR
-#define __CUDACC_VER_BUILD__         0
-#define __CUDA_API_VER_MAJOR__       WEIR_CUDA_MAJOR
-#define __CUDA_API_VER_MINOR__       WEIR_CUDA_MINOR
-#define __NVCC_DIAG_PRAGMA_SUPPORT__ 1
-#define __CUDACC_RELAXED_CONSTEXPR__ 1
-#define __CUDACC_EXTENDED_LAMBDA__   1
-
-#define __nv_is_extended_device_lambda_closure_type(...)                            false
-#define __nv_is_extended_host_device_lambda_closure_type(...)                       false
-#define __nv_is_extended_device_lambda_with_preserved_return_type_closure_type(...) false
-#define __nv_is_extended_device_lambda_with_preserved_return_type(...)              false
+#include "weir/nvcc_macros.h"
 
 #include <assert.h>
 #include <cmath>

@@ -31,31 +31,13 @@
 /* Before <new>, whose device operators call these. */
 #include "weir/device_system.h"
 
-#define __CUDACC__ 1
-#define __NVCC__   1
-#define __CUDACC_VER_MAJOR__ WEIR_CUDA_MAJOR
-#define __CUDACC_VER_MINOR__ WEIR_CUDA_MINOR
-#define __CUDACC_VER_BUILD__ 0
-#define __CUDA_API_VER_MAJOR__ WEIR_CUDA_MAJOR
-#define __CUDA_API_VER_MINOR__ WEIR_CUDA_MINOR
-#define __NVCC_DIAG_PRAGMA_SUPPORT__ 1
-/* clang lets the device use constexpr functions and treats lambdas by what they call: what nvcc
- * has options for is always on. */
-#define __CUDACC_RELAXED_CONSTEXPR__ 1
-#define __CUDACC_EXTENDED_LAMBDA__   1
+#include "weir/nvcc_macros.h"
 #ifdef __CLANG_RDC__
 #define __CUDACC_RDC__ 1
 #endif
 #if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_LIST__)
 #define __CUDA_ARCH_LIST__ __CUDA_ARCH__
 #endif
-
-/* Predicates by which nvcc's users ask what an extended lambda is: clang has no such kind of
- * lambda, every one may be called wherever its body may run. */
-#define __nv_is_extended_device_lambda_closure_type(...)                            false
-#define __nv_is_extended_host_device_lambda_closure_type(...)                       false
-#define __nv_is_extended_device_lambda_with_preserved_return_type_closure_type(...) false
-#define __nv_is_extended_device_lambda_with_preserved_return_type(...)              false
 
 /* What nvcc's own headers bring in. */
 #include <assert.h>

@@ -1,0 +1,28 @@
+/* The macros by which a CUDA source file sees which compiler it has: nvcc, of the toolkit that we
+ * stand for. For both preludes. */
+#ifndef WEIR_NVCC_MACROS_H
+#define WEIR_NVCC_MACROS_H
+
+#include "weir/version.h"
+
+#define __CUDACC__                   1
+#define __NVCC__                     1
+#define __CUDACC_VER_MAJOR__         WEIR_CUDA_MAJOR
+#define __CUDACC_VER_MINOR__         WEIR_CUDA_MINOR
+#define __CUDACC_VER_BUILD__         0
+#define __CUDA_API_VER_MAJOR__       WEIR_CUDA_MAJOR
+#define __CUDA_API_VER_MINOR__       WEIR_CUDA_MINOR
+#define __NVCC_DIAG_PRAGMA_SUPPORT__ 1
+/* clang lets the device use constexpr functions and treats lambdas by what they call: what nvcc
+ * has options for is always on. */
+#define __CUDACC_RELAXED_CONSTEXPR__ 1
+#define __CUDACC_EXTENDED_LAMBDA__   1
+
+/* Predicates by which nvcc's users ask what an extended lambda is: clang has no such kind of
+ * lambda, every one may be called wherever its body may run. */
+#define __nv_is_extended_device_lambda_closure_type(...)                            false
+#define __nv_is_extended_host_device_lambda_closure_type(...)                       false
+#define __nv_is_extended_device_lambda_with_preserved_return_type_closure_type(...) false
+#define __nv_is_extended_device_lambda_with_preserved_return_type(...)              false
+
+#endif
