@@ -222,11 +222,14 @@ static CUresult alloc_of_driver(CUdeviceptr *out, size_t bytes, CUmemoryPool h, 
 }
 
 /* The pool has no more. If it is the device that has not, other pools give back what they hold
- * unused. */
-static CUresult no_bytes_left(CUdeviceptr *out, size_t bytes, struct pool_handle *p,
+ * unused. Where the device has failed, or another thread has destroyed the pool meanwhile, the
+ * driver says so. */
+static CUresult no_bytes_left(CUdeviceptr *out, size_t bytes, struct pool_handle *p, CUmemoryPool h,
                               struct stream *s, struct pool_by by)
 {
     void *at = NULL;
+    if (is_drivers(s->handle) || (h != NULL && find(h) != p))
+        return alloc_of_driver(out, bytes, h, s->handle);
     if (!kept_too_little(p->device, bytes) && pools_give_back(p->device))
         at = pool_alloc(p->pool, s, bytes, by);
     *out = (CUdeviceptr)(uintptr_t)at;
@@ -249,7 +252,7 @@ int gpu_weir_alloc_async(unsigned long long *out, size_t bytes, void *pool, void
     struct pool_by by = {caller, call};
     void *at = pool_alloc(p->pool, s, bytes, by);
     *out = (CUdeviceptr)(uintptr_t)at;
-    return WEIR_LIKELY(at != NULL) ? 0 : (int)no_bytes_left(out, bytes, p, s, by);
+    return WEIR_LIKELY(at != NULL) ? 0 : (int)no_bytes_left(out, bytes, p, pool, s, by);
 }
 
 /* ---- freeing ---- */

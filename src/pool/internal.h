@@ -350,14 +350,31 @@ static inline struct pool_shard *shard_of(struct pool *p, void *stream)
     return shard_new(p, stream);
 }
 
+/* The same, locked. A pool can end, and its shard become another pool's, before the lock is had. */
+static inline struct pool_shard *shard_locked(struct pool *p, void *stream)
+{
+    for (;;) {
+        struct pool_shard *s = shard_of(p, stream);
+        if (WEIR_UNLIKELY(s == NULL))
+            return NULL;
+        shard_lock(s);
+        if (WEIR_LIKELY(atomic_load_explicit(&s->pool, memory_order_relaxed) == p))
+            return s;
+        shard_unlock(s);
+    }
+}
+
 /* The stream's newest shard, locked, when it is the pool's and nobody has locked it; else NULL. */
 static inline struct pool_shard *shard_if_free(struct pool *p, void *stream)
 {
     struct pool_shard *s = atomic_load_explicit(stream_slot(stream), memory_order_acquire);
-    bool mine = s != NULL && atomic_load_explicit(&s->pool, memory_order_acquire) == p;
-    return WEIR_LIKELY(mine) && atomic_exchange_explicit(&s->lock, 1, memory_order_acquire) == 0
-               ? s
-               : NULL;
+    if (WEIR_UNLIKELY(s == NULL) ||
+        WEIR_UNLIKELY(atomic_exchange_explicit(&s->lock, 1, memory_order_acquire) != 0))
+        return NULL;
+    if (WEIR_LIKELY(atomic_load_explicit(&s->pool, memory_order_relaxed) == p))
+        return s;
+    shard_unlock(s);
+    return NULL;
 }
 
 void pool_lock_all(struct pool *p);

@@ -221,6 +221,7 @@ static void finish(struct pool *p)
         if (s->stream != NULL && atomic_load(&s->dropped))
             free(s);
     }
+    p->shard_count = 1; /* the others may become another pool's; this one stays */
     if (p->shared != NULL)
         pool_source.file_close(p->shared);
     pthread_mutex_unlock(&p->lock);

@@ -117,11 +117,15 @@ static void *hand_out_new(struct pool *p, struct pool_shard *s, struct block *b,
     return address_of(s, b);
 }
 
-/* From anywhere. */
+/* From anywhere. Nothing was locked for a moment: the pool may be gone, and the shard another's. */
 static void *alloc_slowly(struct pool *p, struct pool_shard *s, const struct request *r)
 {
     void *at = NULL;
     pool_lock_all(p);
+    if (WEIR_UNLIKELY(atomic_load_explicit(&s->pool, memory_order_relaxed) != p)) {
+        pool_unlock_all(p);
+        return NULL;
+    }
     /* Another thread may have freed some. */
     struct block *b = quick_take(s, r->slot, r->granules);
     if (b == NULL)
@@ -200,10 +204,9 @@ static __attribute__((noinline)) void *alloc_waiting(struct pool *p, void *strea
 {
     uint32_t slot;
     uint64_t granules = size_up(bytes, &slot);
-    struct pool_shard *s = shard_of(p, stream);
+    struct pool_shard *s = shard_locked(p, stream);
     if (WEIR_UNLIKELY(s == NULL)) /* the pool is gone: another thread has destroyed it */
         return NULL;
-    shard_lock(s);
     return alloc_locked(p, s, bytes, granules, slot, by);
 }
 
@@ -224,10 +227,9 @@ void *pool_alloc_spaced(struct pool *p, void *stream, uint64_t bytes, uint64_t s
 {
     uint32_t slot;
     uint64_t granules = size_up(bytes + space, &slot);
-    struct pool_shard *s = shard_of(p, stream);
+    struct pool_shard *s = shard_locked(p, stream);
     if (WEIR_UNLIKELY(s == NULL)) /* the pool is gone: another thread has destroyed it */
         return NULL;
-    shard_lock(s);
     return alloc_locked(p, s, bytes, granules, slot, by);
 }
 
@@ -323,10 +325,9 @@ static __attribute__((noinline)) enum pool_status free_any(void *address, void *
     if (b == NULL)
         return POOL_INVALID;
     struct pool *p = b->pool;
-    struct pool_shard *s = shard_of(p, stream);
+    struct pool_shard *s = shard_locked(p, stream);
     if (s == NULL) /* who frees it, too, was faster, and it was the pool's last */
         return POOL_INVALID;
-    shard_lock(s);
     return free_locked(p, s, b, word, now, by);
 }
 

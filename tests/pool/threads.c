@@ -72,6 +72,45 @@ static void *work(void *arg)
     return NULL;
 }
 
+/* A pool that one thread destroys while others allocate from it: they get memory of it, or nothing,
+ * never another pool's. */
+enum { DESTROYED = 1500, USERS = 4 };
+static struct pool *_Atomic passing;
+
+static void *use_passing(void *arg)
+{
+    struct stream *s = arg;
+    for (struct pool *p; (p = atomic_load(&passing)) != NULL;) {
+        uint64_t *at = pool_alloc(p, s, 1000 * KIB, BY);
+        struct pool_info of;
+        if (at == NULL)
+            continue;
+        CHECK(pool_find(at, &of) && of.pool == p);
+        CHECK(world_free(at, s) == POOL_OK);
+    }
+    return NULL;
+}
+
+static void destroy_under_calls(void)
+{
+    pthread_t threads[USERS];
+    atomic_store(&passing, world_pool(0));
+    for (int i = 0; i < USERS; i++)
+        pthread_create(&threads[i], NULL, use_passing, &world[i]);
+    for (int i = 0; i < DESTROYED; i++) {
+        struct pool *old = atomic_exchange(&passing, world_pool(0));
+        if (i % 2 == 0)
+            sched_yield();
+        pool_destroy(old);
+    }
+    struct pool *last = atomic_exchange(&passing, NULL);
+    for (int i = 0; i < USERS; i++)
+        pthread_join(threads[i], NULL);
+    pool_destroy(last);
+    pool_synchronized();
+    pool_free_gone(pool_take_gone());
+}
+
 int main(void)
 {
     world_begin((uint64_t)1 << 30);
@@ -93,5 +132,6 @@ int main(void)
     CHECK_EQ_INT(f.used, 0);
     CHECK_EQ_INT(f.live, 0);
     pool_destroy(pool);
+    destroy_under_calls();
     return check_done();
 }

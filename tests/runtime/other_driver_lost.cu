@@ -37,6 +37,7 @@ int main(int argc, char **argv)
     first<<<1, 1, 0, s>>>();
     OK(cudaGetLastError());
 
+    LOST(cudaMallocAsync(&again, 1 << 28, s)); // for which the pool would need new memory
     LOST(cudaStreamSynchronize(s));
     LOST(cudaGetLastError());
     LOST(cudaDeviceSynchronize());
