@@ -19,7 +19,7 @@ static const struct env_entry entries[ENV_COUNT] = {
                     "Size of each device's memory, in bytes or with K, M, G or T (\"8G\")."},
     [ENV_COMPUTE_CAPABILITY] = {"WEIR_COMPUTE_CAPABILITY", "9.0",
                                 "The compute capability that devices say they have: 8.0, 8.6, 8.7, "
-                                "8.9 or 9.0."},
+                                "8.9, 9.0, 10.0, 10.3, 12.0 or 12.1."},
     [ENV_CHECK] =
         {"WEIR_CHECK", "off",
          "Run-time checks to make, with commas between: \"memory\" (each access of kernels "

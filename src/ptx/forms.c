@@ -48,12 +48,17 @@ static const struct {
 };
 
 static const struct {
+    enum ptx_target target;
     enum ptx_op op;
     const char *mods, *spaces, *types, *operands;
 } forms_rows[] = {
-#define PTX_FORM(op, mods, spaces, types, operands) {PTX_OP_##op, mods, spaces, types, operands},
+#define PTX_FORM_ON(target, op, mods, spaces, types, operands)                                     \
+    {PTX_TARGET_##target, PTX_OP_##op, mods, spaces, types, operands},
+#define PTX_FORM(op, mods, spaces, types, operands)                                                \
+    PTX_FORM_ON(ANY, op, mods, spaces, types, operands)
 #include "ptx/forms.def"
 #undef PTX_FORM
+#undef PTX_FORM_ON
 };
 
 static struct ptx_form forms_forms[WEIR_COUNT(forms_rows)];
@@ -61,6 +66,36 @@ static struct {
     uint16_t first, count;
 } by_op[PTX_OP_COUNT];
 static once_flag forms_once = ONCE_FLAG_INIT;
+
+/* ---- targets ---- */
+
+bool ptx_target_has(enum ptx_target target, int sm, char suffix)
+{
+    int family = sm / 10;
+    switch (target) {
+    case PTX_TARGET_UP_TO_90: return sm <= 90;
+    case PTX_TARGET_100: return sm >= 100;
+    case PTX_TARGET_100AF: return sm >= 100 && suffix != 0;
+    case PTX_TARGET_10XA: return family == 10 && suffix == 'a';
+    case PTX_TARGET_10XAF: return family == 10 && suffix != 0;
+    case PTX_TARGET_12XAF: return family == 12 && suffix != 0;
+    default: return true;
+    }
+}
+
+const char *ptx_target_words(enum ptx_target target)
+{
+    static const char *const words[] = {
+        [PTX_TARGET_ANY] = "any target",
+        [PTX_TARGET_UP_TO_90] = "target sm_90 or older",
+        [PTX_TARGET_100] = "target sm_100 or newer",
+        [PTX_TARGET_100AF] = "a target of one architecture or family, such as sm_100a or sm_120f",
+        [PTX_TARGET_10XA] = "target sm_100a or sm_103a",
+        [PTX_TARGET_10XAF] = "target sm_100a, sm_103a or sm_100f",
+        [PTX_TARGET_12XAF] = "target sm_120a, sm_121a or sm_120f",
+    };
+    return words[target];
+}
 
 /* ---- reading the table ---- */
 
@@ -169,6 +204,7 @@ static void read_form(struct ptx_form *f, size_t row)
     size_t n;
     const char *list = forms_rows[row].mods, *s;
     f->op = forms_rows[row].op;
+    f->target = forms_rows[row].target;
     while ((s = forms_word(&list, &n)) != NULL) {
         if (f->ngroups == FORM_MAX_GROUPS) {
             bad("form, of too many groups:", s, n);

@@ -24,8 +24,27 @@ struct ptx_form_group {
     uint8_t length;
 };
 
+/* The targets that have a form. A suffix `f` stands for the family of the number, whose later
+ * members have what it has, `a` for that one target. */
+enum ptx_target {
+    PTX_TARGET_ANY,
+    PTX_TARGET_UP_TO_90,
+    PTX_TARGET_100,   /* sm_100 and newer */
+    PTX_TARGET_100AF, /* likewise, with a suffix */
+    PTX_TARGET_10XA,  /* sm_100a, sm_101a, sm_103a */
+    PTX_TARGET_10XAF, /* the same and their families */
+    PTX_TARGET_12XAF, /* sm_120a, sm_121a and their family */
+};
+
+/* Is sm_NN with this suffix (or 0) among them? */
+bool ptx_target_has(enum ptx_target target, int sm, char suffix);
+
+/* For messages: "target sm_100 or newer". */
+const char *ptx_target_words(enum ptx_target target);
+
 struct ptx_form {
     enum ptx_op op;
+    enum ptx_target target;
     uint8_t ngroups, nspaces, ntypes, noperands, required; /* required: operands without `?` */
     bool space_optional[2], type_optional[PTX_MAX_TYPES];
     uint16_t spaces[2];            /* bit sets */

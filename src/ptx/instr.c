@@ -79,6 +79,24 @@ static struct ptx_token early_name(const struct ptx_parser *p, const struct ptx_
     return now;
 }
 
+/* A vector that is loaded or stored has 128 bits at most, or, in global memory from sm_100 on, 256
+ * in parts of 32 or 64. */
+static bool check_width(struct ptx_parser *p, const struct ptx_instr *i, const struct ptx_token *t)
+{
+    if ((i->op != PTX_OP_ld && i->op != PTX_OP_st) || i->ntypes == 0)
+        return true;
+    unsigned part = ptx_type_bits((enum ptx_type)i->types[0]), bits = i->vec * part;
+    if (bits <= 128)
+        return true;
+    if (bits != 256 || part > 64)
+        return ptx_fail(p, t, "'%.*s': a vector of %u bits is too wide", QUOTE(t), bits);
+    if (i->nspaces > 0 && i->spaces[0] != PTX_SPACE_GLOBAL)
+        return ptx_fail(p, t, "'%.*s': 256 bits can be accessed in global memory only", QUOTE(t));
+    return p->m->target_sm >= 100 ||
+           ptx_fail(p, t, "'%.*s' needs %s; this module's is sm_%d%.1s", QUOTE(t),
+                    ptx_target_words(PTX_TARGET_100), p->m->target_sm, &p->m->target_suffix);
+}
+
 /* Splits `ld.global.f32`; `.` separates, `::` does not. */
 static bool read_name(struct ptx_parser *p, struct ptx_opinfo *info,
                       const struct ptx_token *written)
@@ -90,11 +108,8 @@ static bool read_name(struct ptx_parser *p, struct ptx_opinfo *info,
     enum ptx_op op = ptx_op_find(s, n);
     struct ptx_instr *shape = &info->shape;
     if (op == PTX_OP_COUNT) {
-        if (ptx_op_newer(s, n))
-            return ptx_fail(p, t,
-                            "instruction '%.*s' needs a target newer than sm_90a, "
-                            "which is not supported",
-                            (int)n, s);
+        if (ptx_op_refused(s, n))
+            return ptx_fail(p, t, "instruction '%.*s' is not supported", (int)n, s);
         return ptx_fail(p, t, "unknown instruction '%.*s'", (int)(n < 80 ? n : 80), s);
     }
     shape->op = (uint16_t)op;
@@ -106,16 +121,24 @@ static bool read_name(struct ptx_parser *p, struct ptx_opinfo *info,
             return false;
     }
     int count;
-    const struct ptx_form *f = ptx_forms(op, &count);
-    for (int k = 0; k < count && info->nforms < WEIR_COUNT(info->forms); k++)
-        if (ptx_form_fits(&f[k], shape))
+    const struct ptx_form *f = ptx_forms(op, &count), *elsewhere = NULL;
+    for (int k = 0; k < count && info->nforms < WEIR_COUNT(info->forms); k++) {
+        if (!ptx_form_fits(&f[k], shape))
+            continue;
+        if (ptx_target_has(f[k].target, p->m->target_sm, p->m->target_suffix))
             info->forms[info->nforms++] = &f[k];
+        else
+            elsewhere = &f[k];
+    }
+    if (info->nforms == 0 && elsewhere != NULL)
+        return ptx_fail(p, t, "'%.*s' needs %s; this module's is sm_%d%.1s", QUOTE(t),
+                        ptx_target_words(elsewhere->target), p->m->target_sm, &p->m->target_suffix);
     if (info->nforms == 0) {
         char why[512];
         ptx_form_explain(shape, t->s, t->n, why, sizeof why);
         return ptx_fail(p, t, "%s", why);
     }
-    return true;
+    return check_width(p, shape, t);
 }
 
 static const struct ptx_opinfo *instr_opinfo(struct ptx_parser *p, const struct ptx_token *t)

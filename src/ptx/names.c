@@ -58,6 +58,16 @@ static const struct {
     [PTX_E3M2X2] = {"e3m2x2", 16, 0},
     [PTX_E2M1X2] = {"e2m1x2", 8, 0},
     [PTX_UE8M0X2] = {"ue8m0x2", 16, 0},
+    [PTX_E2M1] = {"e2m1", 4, 0},
+    [PTX_E2M3] = {"e2m3", 6, 0},
+    [PTX_E3M2] = {"e3m2", 6, 0},
+    [PTX_UE8M0] = {"ue8m0", 8, 0},
+    [PTX_UE4M3] = {"ue4m3", 8, 0},
+    [PTX_E4M3X4] = {"e4m3x4", 32, 0},
+    [PTX_E5M2X4] = {"e5m2x4", 32, 0},
+    [PTX_E2M3X4] = {"e2m3x4", 32, 0},
+    [PTX_E3M2X4] = {"e3m2x4", 32, 0},
+    [PTX_E2M1X4] = {"e2m1x4", 16, 0},
     [PTX_TEXREF] = {"texref", 64, 0},
     [PTX_SAMPLERREF] = {"samplerref", 64, 0},
     [PTX_SURFREF] = {"surfref", 64, 0},
@@ -132,11 +142,11 @@ static const char *const names_mods[PTX_M_COUNT] = {
 const char *ptx_op_name(enum ptx_op op) { return op < PTX_OP_COUNT ? names_ops[op] : "?"; }
 const char *ptx_mod_name(enum ptx_mod m) { return m < PTX_M_COUNT ? names_mods[m] : "?"; }
 
-bool ptx_op_newer(const char *s, size_t n)
+bool ptx_op_refused(const char *s, size_t n)
 {
-    static const char *const newer[] = {"tcgen05", "clusterlaunchcontrol"};
-    for (size_t i = 0; i < WEIR_COUNT(newer); i++)
-        if (strlen(newer[i]) == n && memcmp(newer[i], s, n) == 0)
+    static const char *const refused[] = {"tcgen05", "clusterlaunchcontrol"};
+    for (size_t i = 0; i < WEIR_COUNT(refused); i++)
+        if (strlen(refused[i]) == n && memcmp(refused[i], s, n) == 0)
             return true;
     return false;
 }

@@ -16,8 +16,8 @@ struct ptx_suffix {
 /* Opcode of that spelling, or PTX_OP_COUNT. */
 enum ptx_op ptx_op_find(const char *s, size_t n);
 
-/* True for opcodes of the ISA that exist only on targets newer than sm_90a. */
-bool ptx_op_newer(const char *s, size_t n);
+/* True for opcodes of the ISA that are not supported. */
+bool ptx_op_refused(const char *s, size_t n);
 
 /* A suffix of an instruction, without its dot. `.cta` and the like are modifiers; `.global`,
  * `.shared::cta` state spaces; `.param::entry` and `.param::func` count as `.param`. */

@@ -86,8 +86,8 @@ static bool target_name(struct ptx_parser *p)
     int n = sscanf(text, "sm_%3d%n%c", &sm, &used, &suffix);
     if (n < 1 || (n == 2 && suffix != 'a' && suffix != 'f') || (int)t.n != used + (n == 2))
         return ptx_fail(p, &t, "unknown target '%.*s'", QUOTE(&t));
-    if (sm > 90)
-        return ptx_fail(p, &t, "target %.*s is newer than sm_90a, the newest that is supported",
+    if (sm > 121)
+        return ptx_fail(p, &t, "target %.*s is newer than sm_121a, the newest that is supported",
                         QUOTE(&t));
     p->m->target_sm = sm;
     p->m->target_suffix = suffix;

@@ -1,6 +1,6 @@
 /* ptx: PTX text in, a typed module out.
  *
- * ptx_parse reads the whole PTX grammar (ISA up to 8.8, targets up to sm_90a), checks it, and
+ * ptx_parse reads the whole PTX grammar (ISA up to 9.0, targets up to sm_121a), checks it, and
  * gives a module: variables with their initial bytes, functions with typed virtual registers and
  * a flat list of instructions whose branch targets are instruction indices. It says nothing about
  * how code runs: that is the compiler's. A construct that is not PTX, or not supported by anyone
@@ -28,6 +28,8 @@ enum ptx_type {
     PTX_U4, PTX_S4, PTX_B1, /* matrix element types; PTX_B1 is not a predicate */
     PTX_U4X8, PTX_S4X8, PTX_B4X16,
     PTX_E4M3, PTX_E5M2, PTX_E4M3X2, PTX_E5M2X2, PTX_E2M3X2, PTX_E3M2X2, PTX_E2M1X2, PTX_UE8M0X2,
+    PTX_E2M1, PTX_E2M3, PTX_E3M2, PTX_UE8M0, PTX_UE4M3, /* matrix elements, and their scales */
+    PTX_E4M3X4, PTX_E5M2X4, PTX_E2M3X4, PTX_E3M2X4, PTX_E2M1X4,
     PTX_TEXREF, PTX_SAMPLERREF, PTX_SURFREF,
     PTX_TYPE_COUNT
 };
@@ -146,7 +148,7 @@ struct ptx_operand {
 
 /* ---- instructions ---- */
 
-enum { PTX_MAX_TYPES = 4, PTX_MAX_MODS = 14 };
+enum { PTX_MAX_TYPES = 5, PTX_MAX_MODS = 14 };
 
 struct ptx_instr {
     uint16_t op; /* enum ptx_op */
@@ -306,7 +308,7 @@ struct ptx_section {
 struct ptx_module {
     struct arena arena;
     int32_t version_major, version_minor;
-    int32_t target_sm;    /* 90 for sm_90 and sm_90a */
+    int32_t target_sm;    /* 90 of sm_90 and sm_90a, 120 of sm_120 */
     char target_suffix;   /* 'a', 'f' or 0 */
     bool debug;           /* .target …, debug */
     int32_t address_bits; /* 64 (32 is refused) */

@@ -14,9 +14,11 @@ static bool m(const struct ptx_instr *i, enum ptx_mod mod) { return ptx_has(i, m
 
 /* ---- float formats ---- */
 
-const struct format F16 = {5, 10, false}, BF16 = {8, 7, false}, F32 = {8, 23, false},
-                    F64 = {11, 52, false}, TF32 = {8, 10, false}, E4M3 = {4, 3, true},
-                    E5M2 = {5, 2, false};
+const struct format F16 = {5, 10, false, false}, BF16 = {8, 7, false, false},
+                    F32 = {8, 23, false, false}, F64 = {11, 52, false, false},
+                    TF32 = {8, 10, false, false}, E4M3 = {4, 3, true, false},
+                    E5M2 = {5, 2, false, false}, E2M3 = {2, 3, true, true},
+                    E3M2 = {3, 2, true, true}, E2M1 = {2, 1, true, true};
 
 const struct format *format_of(unsigned type)
 {
@@ -25,7 +27,8 @@ const struct format *format_of(unsigned type)
     case PTX_F16X2: return &F16;
     case PTX_BF16:
     case PTX_BF16X2: return &BF16;
-    case PTX_F32: return &F32;
+    case PTX_F32:
+    case PTX_F32X2: return &F32;
     case PTX_F64: return &F64;
     default: return NULL;
     }
@@ -48,7 +51,7 @@ quad format_value(const struct format *f, uint64_t bits)
     uint64_t frac = bits & ones(f->fraction);
     bool neg = bits >> (f->exponent + f->fraction) & 1, top = e == (int)ones(f->exponent);
     quad v;
-    if (f->no_inf ? top && frac == ones(f->fraction) : top && frac)
+    if (!f->no_nan && (f->no_inf ? top && frac == ones(f->fraction) : top && frac))
         return __builtin_nan("");
     if (top && !f->no_inf)
         v = __builtin_inf();
@@ -64,7 +67,9 @@ uint64_t format_nan(const struct format *f) { return ones(f->exponent + f->fract
 double max_norm(const struct format *f)
 {
     uint64_t inf = ones(f->exponent) << f->fraction;
-    return (double)format_value(f, f->no_inf ? inf + ones(f->fraction) - 1 : inf - 1);
+    return (double)format_value(f, f->no_nan   ? inf + ones(f->fraction)
+                                   : f->no_inf ? inf + ones(f->fraction) - 1
+                                               : inf - 1);
 }
 
 uint64_t format_bits(const struct format *f, quad v, enum mode mode)
@@ -172,6 +177,8 @@ static uint64_t float_arith(const struct ptx_instr *i, unsigned type, const uint
     bool ftz = m(i, PTX_M_ftz) && f != &F64; /* rcp.rn.ftz.f64 flushes nothing on a GPU */
     for (unsigned k = 0; k < n; k++)
         s[k] = ftz ? flush(f, in[k]) : in[k];
+    for (unsigned k = 0; i->ntypes > 1 && k + 1 < n; k++) /* .f32.f16: all but the last */
+        s[k] = format_bits(f, format_value(format_of(i->types[1]), in[k]), RN);
     if (f == &F32 || f == &F64) {
         r = hardware(i->op, f == &F64, s, mode_of(i));
     } else {
@@ -225,15 +232,15 @@ static uint64_t float_min_max(const struct ptx_instr *i, unsigned type, const ui
 static uint64_t by_halves(const struct ptx_instr *i, const uint64_t *s,
                           uint64_t (*fn)(const struct ptx_instr *, unsigned, const uint64_t *))
 {
-    unsigned type = i->types[0], n = i->noperands - 1u;
-    if (type != PTX_F16X2 && type != PTX_BF16X2)
+    unsigned type = i->types[0], n = i->noperands - 1u, bits = ptx_type_bits(type) / 2;
+    if (type != PTX_F16X2 && type != PTX_BF16X2 && type != PTX_F32X2)
         return fn(i, type, s);
     uint64_t r = 0;
     for (unsigned h = 0; h < 2; h++) {
         uint64_t part[3] = {0};
         for (unsigned k = 0; k < n; k++)
-            part[k] = s[k] >> 16 * h & 0xffff;
-        r |= fn(i, type, part) << 16 * h;
+            part[k] = s[k] >> bits * h & ones(bits);
+        r |= fn(i, type, part) << bits * h;
     }
     return r;
 }

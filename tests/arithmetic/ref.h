@@ -20,8 +20,9 @@ bool ref_approx(const struct ptx_instr *i, const uint64_t *s, long double *d);
 struct format {
     int exponent, fraction; /* bits */
     bool no_inf;            /* e4m3: the largest exponent holds numbers, all ones is NaN */
+    bool no_nan;            /* nor a NaN, which becomes the largest number */
 };
-extern const struct format F16, BF16, F32, F64, TF32, E4M3, E5M2;
+extern const struct format F16, BF16, F32, F64, TF32, E4M3, E5M2, E2M3, E3M2, E2M1;
 const struct format *format_of(unsigned type);
 quad format_value(const struct format *f, uint64_t bits);
 enum mode { RN, RZ, RM, RP, RNA };

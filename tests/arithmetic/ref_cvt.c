@@ -52,12 +52,46 @@ static uint64_t to_format(const struct ptx_instr *i, const struct format *f, qua
         if (sat_finite)
             v = v > max ? max : v < -max ? -max : v;
     }
-    return format_bits(f, v, mode_of(i));
+    return f->no_nan && is_nan(v) ? format_nan(f) : format_bits(f, v, mode_of(i));
 }
 
 static const struct format *tiny_of(unsigned t)
 {
-    return t == PTX_E4M3X2 ? &E4M3 : t == PTX_E5M2X2 ? &E5M2 : NULL;
+    switch (t) {
+    case PTX_E4M3X2: return &E4M3;
+    case PTX_E5M2X2: return &E5M2;
+    case PTX_E2M3X2: return &E2M3;
+    case PTX_E3M2X2: return &E3M2;
+    case PTX_E2M1X2: return &E2M1;
+    default: return NULL;
+    }
+}
+
+/* A magnitude as a power of two: code c is 2^(c - 127). */
+static uint64_t to_exponent(const struct ptx_instr *i, quad v)
+{
+    if (is_nan(v))
+        return 0xff;
+    v = v < 0 ? -v : v;
+    uint64_t c = 0;
+    if (v == (quad)__builtin_inf()) {
+        c = 0xff;
+    } else if (m(i, PTX_M_rp)) { /* the least that is not below */
+        for (quad p = 0x1p-127Q; p < v; p *= 2)
+            c++;
+    } else { /* the largest that is not above, or the least */
+        for (quad p = 0x1p-126Q; p <= v; p *= 2)
+            c++;
+    }
+    return m(i, PTX_M_satfinite) && c == 0xff ? 0xfe : c;
+}
+
+static uint64_t from_exponent(uint64_t c)
+{
+    quad v = 0x1p-127Q;
+    for (uint64_t k = 0; k < c; k++)
+        v *= 2;
+    return c == 0xff ? format_nan(&BF16) : format_bits(&BF16, v, RN);
 }
 
 static uint64_t pack(const struct ptx_instr *i, const uint64_t *s)
@@ -84,19 +118,28 @@ bool ref_cvt(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
         return true;
     }
     if (tiny_of(u) != NULL) { /* to f16x2 */
+        unsigned bits = ptx_type_bits(u) / 2;
         d[0] = 0;
         for (unsigned h = 0; h < 2; h++) {
-            quad v = format_value(tiny_of(u), s[0] >> 8 * h & 0xff);
+            quad v = format_value(tiny_of(u), s[0] >> bits * h & ones(bits));
             d[0] |= to_format(i, &F16, v, false) << 16 * h;
         }
         return true;
     }
-    if (tiny != NULL || t == PTX_F16X2 || t == PTX_BF16X2) {
+    if (u == PTX_UE8M0X2) { /* to bf16x2 */
+        d[0] = from_exponent(s[0] >> 8 & 0xff) << 16 | from_exponent(s[0] & 0xff);
+        return true;
+    }
+    if (tiny != NULL || t == PTX_F16X2 || t == PTX_BF16X2 || t == PTX_UE8M0X2) {
         quad v[2]; /* high, low */
         for (unsigned k = 0; k < 2; k++)
-            v[k] = u == PTX_F16X2 ? format_value(&F16, s[0] >> (k ? 0 : 16) & 0xffff)
-                                  : format_value(&F32, s[k]);
-        unsigned bits = tiny != NULL ? 8 : 16;
+            v[k] = u == PTX_F32 ? format_value(&F32, s[k])
+                                : format_value(from, s[0] >> (k ? 0 : 16) & 0xffff);
+        unsigned bits = ptx_type_bits(t) / 2;
+        if (t == PTX_UE8M0X2) {
+            d[0] = to_exponent(i, v[0]) << 8 | to_exponent(i, v[1]);
+            return true;
+        }
         d[0] = to_format(i, tiny != NULL ? tiny : to, v[0], finite) << bits |
                to_format(i, tiny != NULL ? tiny : to, v[1], finite);
         return true;

@@ -51,6 +51,8 @@ static bool agree(unsigned type, uint64_t x, uint64_t y)
     const struct format *f = format_of(type);
     if (x == y || f == NULL)
         return x == y;
+    if (type == PTX_F32X2)
+        return agree(PTX_F32, x & 0xffffffff, y & 0xffffffff) && agree(PTX_F32, x >> 32, y >> 32);
     if (type == PTX_F16X2 || type == PTX_BF16X2) {
         unsigned part = type == PTX_F16X2 ? PTX_F16 : PTX_BF16;
         return agree(part, x & 0xffff, y & 0xffff) && agree(part, x >> 16, y >> 16);

@@ -6,10 +6,12 @@
 
 #include "check.h"
 
-static const char *const cases[] = {
-#define CASE(text) text,
-#define NEWER(text)
-#define APPROX(text, measure, bound) text,
+static const struct {
+    const char *text, *target;
+} cases[] = {
+#define CASE(text)                   {text, "sm_90a"},
+#define NEWER(text)                  {text, "sm_100a"},
+#define APPROX(text, measure, bound) {text, "sm_90a"},
 #include "cases.def"
 };
 
@@ -19,7 +21,8 @@ static void put_register(struct strbuf *out, unsigned type, unsigned k)
     unsigned bits = ptx_type_bits(type);
     sb_printf(out, "%s%u",
               type == PTX_PRED ? "%p"
-              : bits <= 16     ? "%h"
+              : bits <= 8      ? "%c"
+              : bits == 16     ? "%h"
               : bits == 32     ? "%r"
                                : "%rd",
               k);
@@ -72,7 +75,7 @@ static bool same_instr(const struct ptx_instr *x, const struct ptx_instr *y)
     return same;
 }
 
-static void check_case(const char *text)
+static void check_case(const char *text, const char *target)
 {
     struct text_instr want;
     struct alu_sig sig;
@@ -82,8 +85,10 @@ static void check_case(const char *text)
     if (!check_count(alu_signature(&want.instr, &sig)))
         return;
     sb_printf(&ptx,
-              ".version 8.8\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n"
-              ".reg .pred %%p<9>;\n.reg .b16 %%h<9>;\n.reg .b32 %%r<9>;\n.reg .b64 %%rd<9>;\n");
+              ".version 9.0\n.target %s\n.address_size 64\n.visible .entry k()\n{\n"
+              ".reg .pred %%p<9>;\n.reg .b8 %%c<9>;\n.reg .b16 %%h<9>;\n.reg .b32 %%r<9>;\n"
+              ".reg .b64 %%rd<9>;\n",
+              target);
     put_instr(&ptx, text, &sig);
     sb_printf(&ptx, "ret;\n}\n");
     struct ptx_module *m = ptx_parse(ptx.items, ptx.count, &d);
@@ -103,6 +108,6 @@ static void check_case(const char *text)
 int main(void)
 {
     for (size_t k = 0; k < WEIR_COUNT(cases); k++)
-        check_case(cases[k]);
+        check_case(cases[k].text, cases[k].target);
     return check_done();
 }

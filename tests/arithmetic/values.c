@@ -197,6 +197,8 @@ static uint64_t edge(unsigned type, unsigned n)
         unsigned k = WEIR_COUNT(half_edges);
         return (uint64_t)half_edges[random_bits() % k] << 16 | half_edges[n % k];
     }
+    case PTX_F32X2:
+        return edge(PTX_F32, (unsigned)(random_bits() % (N_F32 + 5))) << 32 | edge(PTX_F32, n);
     default: return int_edges[n % N_INT];
     }
 }
@@ -205,7 +207,8 @@ unsigned edge_count(unsigned type)
 {
     switch (type) {
     case PTX_PRED: return 2;
-    case PTX_F32: return N_F32 + 5;
+    case PTX_F32:
+    case PTX_F32X2: return N_F32 + 5;
     case PTX_F64: return N_F32 + 28;
     case PTX_F16:
     case PTX_BF16:

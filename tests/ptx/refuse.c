@@ -24,7 +24,16 @@ static const struct {
 } lines[] = {
     /* opcodes, modifiers, types */
     {"frobnicate.u32 %r1, %r2;", "line 15, column 1: unknown instruction 'frobnicate'"},
-    {"  tcgen05.ld %r1;", "line 15, column 3: instruction 'tcgen05' needs a target newer"},
+    {"  tcgen05.ld %r1;", "line 15, column 3: instruction 'tcgen05' is not supported"},
+    /* of other targets */
+    {"add.f32x2 %rd1, %rd2, %rd3;",
+     "'add.f32x2' needs target sm_100 or newer; this module's is sm_90a"},
+    {"min.f32 %f1, %f2, %f3, %f4;", "wrong number of operands (4)"},
+    {"redux.sync.min.f32 %f1, %f2, -1;", "needs target sm_100a, sm_103a or sm_100f"},
+    {"cvt.rn.satfinite.e2m1x2.f32 %c1, %f1, %f2;", "needs a target of one architecture or family"},
+    {"ld.global.v4.b64 {%rd1,%rd2,%rd3,%rd4}, [%rd1];", "needs target sm_100 or newer"},
+    {"ld.global.v8.b64 {%rd1,%rd2,%rd3,%rd4,%rd1,%rd2,%rd3,%rd4}, [%rd1];", "a vector of 512 bits"},
+    {"ld.shared.v4.b64 {%rd1,%rd2,%rd3,%rd4}, [sh];", "256 bits can be accessed in global memory"},
     {"add.frob.u32 %r1, %r2, %r3;", "unknown modifier or type '.frob'"},
     {"add.wide.u32 %r1, %r2, %r3;", "'add' does not take the modifier '.wide'"},
     {"add.u8 %c1, %c1, %c1;", "'add' does not take the type '.u8'"},
@@ -52,7 +61,7 @@ static const struct {
     {"ld.acquire.global.u32 %r1, [%rd1];", "a modifier is missing (cta|cluster|gpu|sys)"},
     {"st.const.u32 [%rd1], %r1;", "wrong or missing state space"},
     {"isspacep %p1, %rd1;", "wrong or missing state space"},
-    {"add.u32.u32.u32.u32.u32 %r1, %r2, %r3;", "too many modifiers"},
+    {"add.u32.u32.u32.u32.u32.u32 %r1, %r2, %r3;", "too many modifiers"},
     {"atom.global.add.s64 %sl0, [%rd1], %sl1;", "do not go together"},
     /* operands: number and kind */
     {"add.u32 %r1, %r2;", "'add.u32': wrong number of operands (2)"},
@@ -179,7 +188,7 @@ static const struct {
     {".version 8\n", "expected a version such as 8.8"},
     {".version 12.0\n", "PTX ISA version 12.0 is not supported"},
     {".version 8.0\n", "the module has no .target"},
-    {".version 8.0\n.target sm_100\n", "line 2, column 9: target sm_100 is newer than sm_90a"},
+    {".version 9.0\n.target sm_130\n", "line 2, column 9: target sm_130 is newer than sm_121a"},
     {".version 8.0\n.target sm_90x\n", "unknown target 'sm_90x'"},
     {".version 8.0\n.target gpu\n", "unknown target 'gpu'"},
     {".version 8.0\n.target sm_80\n.address_size 32\n", "only 64-bit addresses are supported"},

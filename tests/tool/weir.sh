@@ -93,6 +93,7 @@ if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
     check 0 "device 0:" "$weir" info
 
     check 0 "compute capability 8.6" env WEIR_COMPUTE_CAPABILITY=8.6 "$weir" info
+    check 0 "compute capability 12.0" env WEIR_COMPUTE_CAPABILITY=12.0 "$weir" info
     # more than the machine has is fine, more than there are addresses for is not
     check 0 "8192.0 GiB" env WEIR_DEVICE_MEMORY=8T "$weir" info
     check 1 "999 TiB of memory for each of 1 devices (WEIR_DEVICE_MEMORY): there are addresses for at most" \

@@ -269,19 +269,33 @@ static void forms_name(struct strbuf *out, const struct form *f)
             sb_printf(out, ".%s", ptx_type_name((enum ptx_type)forms_chosen(f, DIM_TYPE, t)));
 }
 
+/* A target that has the form. */
+static const char *forms_target(const struct form *f)
+{
+    switch (f->form->target) {
+    case PTX_TARGET_100:
+    case PTX_TARGET_100AF:
+    case PTX_TARGET_10XA:
+    case PTX_TARGET_10XAF: return "sm_103a";
+    case PTX_TARGET_12XAF: return "sm_120a";
+    default: return "sm_90a";
+    }
+}
+
 static void forms_write(struct strbuf *out, const struct form *f)
 {
     int number = 2, nmem = 0;
     bool first = true;
     sb_printf(out,
-              ".version 8.8\n.target sm_90a\n.address_size 64\n"
+              ".version 9.0\n.target %s\n.address_size 64\n"
               ".global .align 16 .b8 g_[64];\n.const .align 16 .b8 c_[64];\n"
               ".func f_() { ret; }\n.func f1_(.param .align 16 .b8 x[64]) { ret; }\n"
               ".visible .entry k(.param .align 16 .b8 p_[64])\n{\n"
               ".reg .pred %%p<16>;\n.reg .b8 %%a<48>;\n.reg .b16 %%h<48>;\n.reg .b32 %%r<48>;\n"
               ".reg .b64 %%q<48>;\n.reg .b128 %%x<48>;\n"
               ".shared .align 16 .b8 s_[64];\n.local .align 16 .b8 l_[64];\n"
-              ".param .align 16 .b8 a_[64];\nmov.u64 %%q1, g_;\n");
+              ".param .align 16 .b8 a_[64];\nmov.u64 %%q1, g_;\n",
+              forms_target(f));
     if (f->form->op == PTX_OP_brx)
         sb_printf(out, "T0: .branchtargets L0;\n");
     forms_name(out, f);

@@ -126,7 +126,8 @@ static int assemble(const struct options *o)
 
 int main(int argc, char **argv)
 {
-    static const int targets[] = {50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90};
+    static const int targets[] = {50, 52, 53, 60, 61,  62,  70,  72,  75, 80,
+                                  86, 87, 89, 90, 100, 103, 110, 120, 121};
     struct options o;
     struct diag d = {0};
     if (!options_read(&o, argc, argv, &d))
@@ -140,7 +141,7 @@ int main(int argc, char **argv)
     } else if (o.list) {
         for (size_t n = 0; n < WEIR_COUNT(targets); n++)
             printf("sm_%d\n", targets[n]);
-        puts("sm_90a");
+        puts("sm_90a\nsm_100a\nsm_103a\nsm_110a\nsm_120a\nsm_121a");
     } else {
         return assemble(&o);
     }

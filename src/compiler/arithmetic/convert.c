@@ -1,4 +1,4 @@
-/* convert: cvt between all types that targets up to sm_90a have.
+/* convert: cvt between all types; stochastic rounding (.rs) is refused.
  *
  * Floats go through f32 (f64 where it is the wider side). A conversion in two steps is exact or
  * rounds to odd first, so that the last rounding is the only one that shows. */
@@ -153,23 +153,29 @@ static void float_to_float(struct builder *b)
     b->d[0] = ftz && b->t == PTX_F32 ? ir_flush(a, x) : x;
 }
 
-/* ---- eight-bit floats ---- */
+/* ---- floats of eight bits and less ---- */
 
 struct tiny {
-    unsigned fraction; /* bits */
+    unsigned exponent, fraction; /* bits */
     int bias;
     double max;
+    unsigned nan; /* what a NaN becomes */
 };
-static const struct tiny e4m3 = {3, 7, 448}, e5m2 = {2, 15, 57344};
+static const struct tiny e4m3 = {4, 3, 7, 448, 0x7f}, e5m2 = {5, 2, 15, 57344, 0x7f};
+/* these have no NaN, which becomes the largest */
+static const struct tiny e2m3 = {2, 3, 1, 7.5, 0x1f}, e3m2 = {3, 2, 3, 28, 0x1f},
+                         e2m1 = {2, 1, 1, 6, 0x7};
 
-/* Saturating, nearest even, as 32-bit words with the code in the low byte. */
+static unsigned sign_at(const struct tiny *f) { return f->exponent + f->fraction; }
+
+/* Saturating, nearest even, as 32-bit words with the code in the low bits. */
 static val to_tiny(struct builder *b, val x, const struct tiny *f)
 {
     struct alu *a = b->a;
     x = clamp_float(b, x, f->max);
     unsigned drop = 23 - f->fraction;
     val w = ir_as_int(a, x), magnitude = ir_and(a, w, ir_k(w, 0x7fffffff));
-    val sign = ir_and(a, ir_lshr(a, w, ir_k(w, 24)), ir_k(w, 0x80));
+    val sign = ir_and(a, ir_lshr(a, w, ir_k(w, 31 - sign_at(f))), ir_k(w, 1u << sign_at(f)));
     val odd = ir_and(a, ir_lshr(a, magnitude, ir_k(w, drop)), ir_k(w, 1));
     val r = ir_add(a, ir_add(a, magnitude, ir_k(w, (1u << (drop - 1)) - 1)), odd);
     r = ir_lshr(a, ir_sub(a, r, ir_k(w, (uint32_t)(127 - f->bias) << 23)), ir_k(w, drop));
@@ -179,24 +185,33 @@ static val to_tiny(struct builder *b, val x, const struct tiny *f)
     val tiny = ir_sub(a, ir_as_int(a, ir_fadd(a, m, anchor)), ir_as_int(a, anchor));
     val is_tiny = ir_icmp(a, LLVMIntULT, magnitude, ir_k(w, (uint32_t)(128 - f->bias) << 23));
     r = ir_or(a, ir_select(a, is_tiny, tiny, r), sign);
-    return ir_select(a, ir_isnan(a, x), ir_k(w, 0x7f), r);
+    return ir_select(a, ir_isnan(a, x), ir_k(w, f->nan), r);
 }
 
-/* One code in the low byte of words, to f16 bits in the low half of words. Exact. */
-static val from_tiny(struct builder *b, val w, bool is_e5m2)
+/* The upper byte of an f16. */
+static val from_e5m2(struct alu *a, val w)
+{
+    val r = ir_shl(a, ir_and(a, w, ir_k(w, 0xff)), ir_k(w, 8));
+    val nan = ir_icmp(a, LLVMIntUGT, ir_and(a, r, ir_k(w, 0x7fff)), ir_k(w, 0x7c00));
+    return ir_select(a, nan, ir_k(w, 0x7fff), r);
+}
+
+/* One code in the low bits of words, to f16 bits in the low half of words. Exact. */
+static val from_tiny(struct builder *b, val w, const struct tiny *f)
 {
     struct alu *a = b->a;
     val r;
-    if (is_e5m2) { /* the upper byte of an f16 */
-        r = ir_shl(a, ir_and(a, w, ir_k(w, 0xff)), ir_k(w, 8));
-        val nan = ir_icmp(a, LLVMIntUGT, ir_and(a, r, ir_k(w, 0x7fff)), ir_k(w, 0x7c00));
-        r = ir_select(a, nan, ir_k(w, 0x7fff), r);
+    if (f == &e5m2) {
+        r = from_e5m2(a, w);
     } else {
-        val magnitude = ir_and(a, w, ir_k(w, 0x7f));
-        val m = ir_as_float(a, ir_shl(a, magnitude, ir_k(w, 20)));
-        val h = ir_zext(a, alu_f32_to_f16(a, ir_fmul(a, m, ir_kf(m, 0x1p120)), ROUND_RN), 32);
-        r = ir_or(a, h, ir_shl(a, ir_and(a, w, ir_k(w, 0x80)), ir_k(w, 8)));
-        r = ir_select(a, ir_icmp(a, LLVMIntEQ, magnitude, ir_k(w, 0x7f)), ir_k(w, 0x7fff), r);
+        val magnitude = ir_and(a, w, ir_k(w, (1u << sign_at(f)) - 1));
+        val m = ir_as_float(a, ir_shl(a, magnitude, ir_k(w, 23 - f->fraction)));
+        m = ir_fmul(a, m, ir_kf(m, __builtin_ldexp(1, 127 - f->bias)));
+        val h = ir_zext(a, alu_f32_to_f16(a, m, ROUND_RN), 32);
+        val sign = ir_and(a, w, ir_k(w, 1u << sign_at(f)));
+        r = ir_or(a, h, ir_shl(a, sign, ir_k(w, 15 - sign_at(f))));
+        if (f == &e4m3)
+            r = ir_select(a, ir_icmp(a, LLVMIntEQ, magnitude, ir_k(w, 0x7f)), ir_k(w, 0x7fff), r);
     }
     if (has(b, PTX_M_relu)) {
         val negative = ir_icmp(a, LLVMIntUGE, r, ir_k(w, 0x8000));
@@ -207,7 +222,44 @@ static val from_tiny(struct builder *b, val w, bool is_e5m2)
 
 static const struct tiny *tiny_of(enum ptx_type t)
 {
-    return t == PTX_E4M3X2 ? &e4m3 : t == PTX_E5M2X2 ? &e5m2 : NULL;
+    switch (t) {
+    case PTX_E4M3X2: return &e4m3;
+    case PTX_E5M2X2: return &e5m2;
+    case PTX_E2M3X2: return &e2m3;
+    case PTX_E3M2X2: return &e3m2;
+    case PTX_E2M1X2: return &e2m1;
+    default: return NULL;
+    }
+}
+
+/* The exponent alone, ue8m0: of a magnitude toward zero, or up unless it is 2^-127 or less, which
+ * is the least. An infinity is the NaN 0xff, or with .satfinite the largest. In words. */
+static val to_exponent(struct builder *b, val x)
+{
+    struct alu *a = b->a;
+    val w = ir_and(a, ir_as_int(a, x), ir_k(ir_as_int(a, x), 0x7fffffff));
+    val r = ir_lshr(a, w, ir_k(w, 23)), infinity = ir_k(w, 0x7f800000);
+    if (has(b, PTX_M_rp)) {
+        val up = ir_icmp(a, LLVMIntNE, ir_and(a, w, ir_k(w, 0x7fffff)), ir_k(w, 0));
+        up = ir_and(a, up, ir_icmp(a, LLVMIntUGT, w, ir_k(w, 0x400000)));
+        up = ir_and(a, up, ir_icmp(a, LLVMIntULT, w, infinity));
+        r = ir_select(a, up, ir_add(a, r, ir_k(w, 1)), r);
+    }
+    if (has(b, PTX_M_satfinite)) {
+        val large = ir_icmp(a, LLVMIntEQ, r, ir_k(w, 0xff));
+        large = ir_and(a, large, ir_icmp(a, LLVMIntULE, w, infinity));
+        r = ir_select(a, large, ir_k(w, 0xfe), r);
+    }
+    return r;
+}
+
+/* A code of ue8m0 in the low byte of words, to bf16 bits in the low half. */
+static val from_exponent(struct alu *a, val w)
+{
+    w = ir_and(a, w, ir_k(w, 0xff));
+    val r = ir_shl(a, w, ir_k(w, 7));
+    r = ir_select(a, ir_icmp(a, LLVMIntEQ, w, ir_k(w, 0)), ir_k(w, 0x40), r);
+    return ir_select(a, ir_icmp(a, LLVMIntEQ, w, ir_k(w, 0xff)), ir_k(w, 0x7fff), r);
 }
 
 /* ---- packed conversions ---- */
@@ -218,30 +270,41 @@ static val pack(struct alu *a, val hi, val lo, unsigned bits)
     return ir_or(a, ir_shl(a, hi, ir_k(hi, bits)), lo);
 }
 
+/* Source k of the two, the high one first, as f32. */
+static val packed_source(struct builder *b, unsigned k)
+{
+    struct alu *a = b->a;
+    if (b->u == PTX_F32)
+        return b->s[k];
+    val x = k ? b->s[0] : ir_lshr(a, b->s[0], ir_k(b->s[0], 16));
+    x = ir_zext(a, x, 16);
+    return b->u == PTX_BF16X2 ? alu_bf16_to_f32(a, x) : alu_f16_to_f32(a, x);
+}
+
 static void to_packed(struct builder *b)
 {
     struct alu *a = b->a;
     const struct tiny *f = tiny_of(b->t);
+    unsigned bits = ptx_type_bits(b->t);
     val part[2]; /* high, low */
     for (unsigned k = 0; k < 2; k++) {
-        val x = b->s[k];
-        if (b->u == PTX_F16X2) {
-            x = k ? b->s[0] : ir_lshr(a, b->s[0], ir_k(b->s[0], 16));
-            x = alu_f16_to_f32(a, ir_zext(a, x, 16));
-        }
+        val x = packed_source(b, k);
         part[k] = f != NULL ? to_tiny(b, x, f)
-                            : ir_zext(a, to_half(b, x, b->t == PTX_BF16X2, alu_rounding(b->i)), 32);
+                  : b->t == PTX_UE8M0X2
+                      ? to_exponent(b, x)
+                      : ir_zext(a, to_half(b, x, b->t == PTX_BF16X2, alu_rounding(b->i)), 32);
     }
-    b->d[0] = ir_zext(a, pack(a, part[0], part[1], f != NULL ? 8 : 16), f != NULL ? 16 : 32);
+    b->d[0] = ir_zext(a, pack(a, part[0], part[1], bits / 2), bits);
 }
 
 static void from_packed(struct builder *b)
 {
     struct alu *a = b->a;
+    const struct tiny *f = tiny_of(b->u);
     val w = ir_zext(a, b->s[0], 32);
-    bool is_e5m2 = b->u == PTX_E5M2X2;
-    val high = from_tiny(b, ir_lshr(a, w, ir_k(w, 8)), is_e5m2);
-    b->d[0] = pack(a, high, from_tiny(b, w, is_e5m2), 16);
+    val upper = ir_lshr(a, w, ir_k(w, ptx_type_bits(b->u) / 2));
+    b->d[0] = f == NULL ? pack(a, from_exponent(a, upper), from_exponent(a, w), 16)
+                        : pack(a, from_tiny(b, upper, f), from_tiny(b, w, f), 16);
 }
 
 /* cvt.pack: two integers, saturated, in the low bits; above them the low bits of the third source.
@@ -261,13 +324,19 @@ static void emit_pack(struct builder *b)
 
 /* ---- cvt ---- */
 
+#define T_INT8   (T_INT | T(U8) | T(S8))
+#define T_SCALAR (T_INT8 | T(F16) | T(BF16) | T_FLOAT)
+#define T_SMALL  (T(E2M3X2) | T(E3M2X2) | T(E2M1X2)) /* from sm_100 on */
+#define T_TINY   (T(E4M3X2) | T(E5M2X2) | T_SMALL)
+#define T_PACKED (T(F16X2) | T(BF16X2) | T(UE8M0X2))
+
 static void emit_cvt(struct builder *b)
 {
     struct alu *a = b->a;
     unsigned bits = ptx_type_bits(b->t);
-    if (tiny_of(b->u) != NULL) {
+    if (tiny_of(b->u) != NULL || b->u == PTX_UE8M0X2) {
         from_packed(b);
-    } else if (tiny_of(b->t) != NULL || b->t == PTX_F16X2 || b->t == PTX_BF16X2) {
+    } else if ((T_PACKED | T_TINY) >> b->t & 1) {
         to_packed(b);
     } else if (b->t == PTX_TF32) {
         b->d[0] = to_tf32(b, b->s[0], alu_rounding(b->i));
@@ -290,10 +359,6 @@ static void emit_cvt(struct builder *b)
     }
 }
 
-#define T_INT8   (T_INT | T(U8) | T(S8))
-#define T_SCALAR (T_INT8 | T(F16) | T(BF16) | T_FLOAT)
-#define T_TINY   (T(E4M3X2) | T(E5M2X2))
-
 bool alu_cvt_signature(const struct ptx_instr *i, struct alu_sig *sig, const char **why)
 {
     enum ptx_type t = i->types[0], u = i->types[1];
@@ -308,7 +373,7 @@ bool alu_cvt_signature(const struct ptx_instr *i, struct alu_sig *sig, const cha
     }
     if ((T(U4) | T(S4) | T(U2) | T(S2)) >> t & 1)
         return *why = "has types of cvt.pack only", false;
-    bool two = u == PTX_F32 && (T(F16X2) | T(BF16X2) | T_TINY) >> t & 1;
+    bool two = u == PTX_F32 && (T_PACKED | T_TINY) >> t & 1;
     *sig = (struct alu_sig){
         .ndst = 1, .nsrc = two ? 2 : 1, .dst = {t}, .src = {u, u}, .pointer_first = 1};
     return i->noperands == 1 + sig->nsrc;
@@ -329,4 +394,7 @@ FORMS(cvt, {PTX_OP_cvt, T_INT8, T_INT8, MODS(PTX_M_sat), "t:u", emit_cvt},
        MODS(PTX_M_rna, PTX_M_rn, PTX_M_rz, PTX_M_relu, PTX_M_satfinite), "t:u", emit_cvt},
       {PTX_OP_cvt, T_TINY, T(F32) | T(F16X2), MODS(PTX_M_rn, PTX_M_satfinite, PTX_M_relu), "t:u",
        emit_cvt},
-      {PTX_OP_cvt, T(F16X2), T_TINY, MODS(PTX_M_rn, PTX_M_relu), "t:u", emit_cvt})
+      {PTX_OP_cvt, T(F16X2), T_TINY, MODS(PTX_M_rn, PTX_M_relu), "t:u", emit_cvt},
+      {PTX_OP_cvt, T(UE8M0X2), T(F32) | T(BF16X2), MODS(PTX_M_rz, PTX_M_rp, PTX_M_satfinite), "t:u",
+       emit_cvt},
+      {PTX_OP_cvt, T(BF16X2), T(UE8M0X2), MODS(PTX_M_rn), "t:u", emit_cvt})

@@ -19,7 +19,9 @@ static void binary(struct builder *b, enum round_op op)
 {
     struct alu *a = b->a;
     bool ftz = has(b, PTX_M_ftz);
-    val s[] = {alu_float_load(a, b->t, b->s[0], ftz), alu_float_load(a, b->t, b->s[1], ftz)};
+    /* .f32.f16: the first source is narrower, and is converted without an error */
+    enum ptx_type first = b->u != PTX_NONE ? b->u : b->t;
+    val s[] = {alu_float_load(a, first, b->s[0], ftz), alu_float_load(a, b->t, b->s[1], ftz)};
     val r = alu_float_op(a, op, s, alu_rounding(b->i));
     b->d[0] = alu_float_store(a, b->t, clamp_result(b, r), ftz);
 }
@@ -66,8 +68,8 @@ static void emit_fma(struct builder *b)
         b->d[0] = r;
         return;
     }
-    for (int k = 0; k < 3; k++)
-        s[k] = alu_float_load(a, b->t, b->s[k], ftz);
+    for (int k = 0; k < 3; k++) /* .f32.f16: the factors are narrower */
+        s[k] = alu_float_load(a, k < 2 && b->u != PTX_NONE ? b->u : b->t, b->s[k], ftz);
     if (alu_is_bf16(b->t))
         r = alu_float_op(a, OP_FMA, s, ROUND_ODD);
     else if (alu_is_half(b->t))
@@ -229,6 +231,7 @@ static void emit_min_max(struct builder *b)
 #define SUM_FORMS(op, emit)                                                                        \
     {op, T(F32), 0, MODS(M_RND, PTX_M_ftz, PTX_M_sat), "t:tt", emit},                              \
         {op, T(F64), 0, MODS(M_RND), "t:tt", emit},                                                \
+        {op, T(F32X2), 0, MODS(M_RND, PTX_M_ftz), "t:tt", emit},                                   \
         {op, T_F16, 0, MODS(PTX_M_rn, PTX_M_ftz, PTX_M_sat), "t:tt", emit},                        \
     {                                                                                              \
         op, T_BF16, 0, MODS(PTX_M_rn), "t:tt", emit                                                \
@@ -245,10 +248,15 @@ static void emit_min_max(struct builder *b)
         op, T(F64) | T_BF16, 0, MODS(), "t:t", emit                                                \
     }
 
-FORMS(float, SUM_FORMS(PTX_OP_add, emit_add), SUM_FORMS(PTX_OP_sub, emit_sub),
-      SUM_FORMS(PTX_OP_mul, emit_mul),
+#define MIXED_FORM(op, operands, emit)                                                             \
+    {op, T(F32), T(F16) | T(BF16), MODS(M_RND, PTX_M_sat), operands, emit}
+
+FORMS(float, MIXED_FORM(PTX_OP_add, "t:ut", emit_add), MIXED_FORM(PTX_OP_sub, "t:ut", emit_sub),
+      MIXED_FORM(PTX_OP_fma, "t:uut", emit_fma), SUM_FORMS(PTX_OP_add, emit_add),
+      SUM_FORMS(PTX_OP_sub, emit_sub), SUM_FORMS(PTX_OP_mul, emit_mul),
       {PTX_OP_fma, T(F32), 0, MODS(M_RND, PTX_M_ftz, PTX_M_sat), "t:ttt", emit_fma},
       {PTX_OP_fma, T(F64), 0, MODS(M_RND), "t:ttt", emit_fma},
+      {PTX_OP_fma, T(F32X2), 0, MODS(M_RND, PTX_M_ftz), "t:ttt", emit_fma},
       {PTX_OP_fma, T_F16, 0, MODS(PTX_M_rn, PTX_M_ftz, PTX_M_sat, PTX_M_relu, PTX_M_oob), "t:ttt",
        emit_fma},
       {PTX_OP_fma, T_BF16, 0, MODS(PTX_M_rn, PTX_M_relu, PTX_M_oob), "t:ttt", emit_fma},

@@ -102,6 +102,8 @@ static val flush_below(struct alu *a, val x, double smallest)
 
 val alu_float_load(struct alu *a, enum ptx_type t, val v, bool ftz)
 {
+    if (t == PTX_F32X2)
+        v = ir_as_float(a, ir_split(a, v, 32));
     if (!alu_is_half(t))
         return ftz ? ir_flush(a, v) : v;
     val bits = alu_i16(a, t, v);
@@ -111,6 +113,8 @@ val alu_float_load(struct alu *a, enum ptx_type t, val v, bool ftz)
 
 val alu_float_store(struct alu *a, enum ptx_type t, val v, bool ftz)
 {
+    if (t == PTX_F32X2)
+        return ir_join(a, ir_as_int(a, ftz ? ir_flush(a, v) : v), 64);
     if (!alu_is_half(t))
         return ftz ? ir_flush(a, v) : v;
     val bits = alu_is_bf16(t) ? alu_f32_to_bf16(a, v, ROUND_RN) : alu_f32_to_f16(a, v, ROUND_RN);

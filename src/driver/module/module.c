@@ -56,6 +56,17 @@ static char *text_of(const void *data, size_t size, CUresult *code, struct diag 
     }
 }
 
+/* PTX runs on later devices, too, but that of sm_NNf in its family alone (a major number), and that
+ * of sm_NNa on that device alone. */
+static bool runs_here(const struct ptx_module *ptx)
+{
+    int device = device_limits()->sm;
+    if (ptx->target_suffix == 'a')
+        return ptx->target_sm == device;
+    return ptx->target_sm <= device &&
+           (ptx->target_suffix != 'f' || ptx->target_sm / 10 == device / 10);
+}
+
 static struct ptx_module *parse(const char *text, size_t size, CUresult *code, struct diag *d)
 {
     struct ptx_module *ptx = ptx_parse(text, strnlen(text, size), d);
@@ -63,9 +74,11 @@ static struct ptx_module *parse(const char *text, size_t size, CUresult *code, s
     if (ptx == NULL && strstr(d->text, "PTX ISA version") != NULL)
         *code =
             CUDA_ERROR_UNSUPPORTED_PTX_VERSION; /* the parser's words for a version it knows not */
-    if (ptx != NULL && ptx->target_sm > device_limits()->sm) {
-        diag_set(d, 0, 0, "PTX for sm_%d; this device is sm_%d", ptx->target_sm,
-                 device_limits()->sm);
+    if (ptx != NULL && !runs_here(ptx)) {
+        diag_set(
+            d, 0, 0,
+            "PTX for sm_%d%.1s; this device is sm_%d (WEIR_COMPUTE_CAPABILITY chooses another)",
+            ptx->target_sm, &ptx->target_suffix, device_limits()->sm);
         ptx_free(ptx);
         ptx = NULL;
     }

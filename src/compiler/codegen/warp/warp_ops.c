@@ -228,14 +228,53 @@ static void redux_body(struct codegen *cg, LLVMValueRef lane, void *arg)
     LLVMBuildStore(b, v, LLVMBuildGEP2(b, cg->i32, r->out, &lane, 1, ""));
 }
 
+/* Floats are reduced as integers of the same order: bits of negative ones are inverted but for the
+ * sign. It is its own inverse. */
+static LLVMValueRef ordered_bits(struct codegen *cg, LLVMValueRef v)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef flip = LLVMBuildAShr(b, v, vec32(cg, 31), "");
+    return LLVMBuildXor(b, v, LLVMBuildAnd(b, flip, vec32(cg, 0x7fffffff), ""), "");
+}
+
+static LLVMValueRef is_nan_bits(struct codegen *cg, LLVMValueRef v)
+{
+    LLVMValueRef size = LLVMBuildAnd(cg->alu.b, v, vec32(cg, 0x7fffffff), "");
+    return LLVMBuildICmp(cg->alu.b, LLVMIntUGT, size, vec32(cg, 0x7f800000), "");
+}
+
+/* A NaN stands at the end of the order where it is lost, or with .NaN at the one where it wins. */
+static LLVMValueRef redux_float_source(struct codegen *cg, const struct ptx_instr *i)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef v =
+        LLVMBuildBitCast(b, operand_vector(cg, &i->operands[1], PTX_F32), cg->v32i32, "");
+    LLVMValueRef nan = is_nan_bits(cg, v);
+    if (ptx_has(i, PTX_M_abs))
+        v = LLVMBuildAnd(b, v, vec32(cg, 0x7fffffff), "");
+    bool high = ptx_has(i, PTX_M_min) != ptx_has(i, PTX_M_NaN);
+    return LLVMBuildSelect(b, nan, vec32(cg, high ? 0x7fffffff : 0x80000000), ordered_bits(cg, v),
+                           "");
+}
+
+/* The float of an ordered integer (a scalar or a vector), every NaN being the canonical one. */
+static LLVMValueRef redux_float_result(struct codegen *cg, LLVMValueRef v)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    bool vector = LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
+    LLVMValueRef all = ordered_bits(cg, vector ? v : splat(cg, v, JIT_WARP));
+    all = LLVMBuildSelect(b, is_nan_bits(cg, all), vec32(cg, 0x7fffffff), all, "");
+    if (vector)
+        return LLVMBuildBitCast(b, all, LLVMVectorType(cg->f32, JIT_WARP), "");
+    return LLVMBuildBitCast(b, LLVMBuildExtractElement(b, all, c32(cg, 0), ""), cg->f32, "");
+}
+
 static bool emit_redux(struct codegen *cg, const struct ptx_instr *i)
 {
     LLVMBuilderRef b = cg->alu.b;
     unsigned t = i->types[0];
-    bool is_signed = t == PTX_S32;
-    if (ptx_type_is_float((enum ptx_type)t))
-        return diag_set(cg->k->diag, i->line, i->column, "redux.f32 is not supported");
-    LLVMValueRef v = operand_vector(cg, &i->operands[1], t);
+    bool is_float = t == PTX_F32, is_signed = t == PTX_S32 || is_float;
+    LLVMValueRef v = is_float ? redux_float_source(cg, i) : operand_vector(cg, &i->operands[1], t);
     const char *name;
     uint32_t id = 0;
     if (ptx_has(i, PTX_M_add)) {
@@ -258,12 +297,14 @@ static bool emit_redux(struct codegen *cg, const struct ptx_instr *i)
         own = LLVMBuildAnd(b, own, splat(cg, mask_bits(cg), JIT_WARP), "");
         struct redux r = {name, id, v, own, new_slot(cg, cg->v32i32, "redux")};
         for_active_lanes(cg, mask_bits(cg), redux_body, &r);
-        write_vector(cg, i->operands[0].reg, LLVMBuildLoad2(b, cg->v32i32, r.out, ""), t);
+        v = LLVMBuildLoad2(b, cg->v32i32, r.out, "");
+        write_vector(cg, i->operands[0].reg, is_float ? redux_float_result(cg, v) : v, t);
         return true;
     }
     LLVMValueRef members = member_lanes(cg, &i->operands[2]);
     v = LLVMBuildSelect(b, lanes_of(cg, members), v, vec32(cg, id), "");
-    write_uniform(cg, i->operands[0].reg, intrinsic(cg, name, &cg->v32i32, 1, &v, 1), t);
+    v = intrinsic(cg, name, &cg->v32i32, 1, &v, 1);
+    write_uniform(cg, i->operands[0].reg, is_float ? redux_float_result(cg, v) : v, t);
     return true;
 }
 
