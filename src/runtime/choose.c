@@ -163,6 +163,24 @@ static void *open_chosen(const char *setting, bool weir)
     return library;
 }
 
+static void *open_named(const char *path)
+{
+    void *loaded = dlopen(file, RTLD_NOW | RTLD_NOLOAD); /* by the program itself */
+    void *library;
+
+    if (is_no_file(path))
+        return refuse(path, "it is no regular file");
+    library = open_path(path);
+    if (library == NULL)
+        return refuse(path, dlerror());
+    if (dlsym(library, "cuInit") == NULL)
+        return refuse(path, "it is no driver of CUDA: it has no cuInit");
+    if (loaded != NULL && is_weir(loaded) != is_weir(library))
+        return refuse(path, "the program has loaded another libcuda.so.1, to which its own calls "
+                            "would go: run it with this one in LD_PRELOAD");
+    return library;
+}
+
 void *rt_open_driver(void)
 {
     const char *setting = getenv("WEIR_DRIVER");
@@ -174,12 +192,8 @@ void *rt_open_driver(void)
         return open_chosen(setting, false);
     if (setting != NULL && strcmp(setting, "auto") == 0)
         return open_auto();
-    if (setting != NULL && strchr(setting, '/') != NULL) {
-        if (is_no_file(setting))
-            return refuse(setting, "it is no regular file");
-        library = open_path(setting);
-        return library != NULL ? library : refuse(setting, dlerror());
-    }
+    if (setting != NULL && strchr(setting, '/') != NULL)
+        return open_named(setting);
     if (setting != NULL && *setting != '\0')
         return refuse(setting, "it must be cpu, gpu, auto or the path of a libcuda.so.1, with a "
                                "slash");

@@ -42,6 +42,7 @@ expect 0 '^right$' WEIR_DRIVER=cpu ./program
 expect 0 '^right$' WEIR_DRIVER="$OTHER_DRIVER_WEIR" ./program
 expect 1 'WEIR_DRIVER=fast: it must be cpu, gpu, auto or the path' WEIR_DRIVER=fast ./program
 expect 1 'WEIR_DRIVER=/no/such: /no/such: cannot open' WEIR_DRIVER=/no/such ./program
+expect 1 'it is no driver of CUDA: it has no cuInit' WEIR_DRIVER="${OTHER_DRIVER_WEIR%/*}/libcudart.so.13" ./program
 expect 1 'is for CUDA 12.4, this program.s runtime needs 13.0' WEIR_DRIVER="$other" OTHER_DRIVER_VERSION=12040 ./program
 expect 1 'no CUDA-capable device' WEIR_DRIVER="$other" OTHER_DRIVER_DEVICES=0 ./program
 # What the driver says at the beginning comes through, as code and sentence, and nothing else is taken.
@@ -57,7 +58,9 @@ starts 999 'unknown error'
 
 # Two drivers in one process: the program's own calls of cu* would go to the other one.
 expect 1 "the program has loaded Weir's libcuda.so.1, which runs on the CPU" WEIR_DRIVER=gpu ./linked
+expect 1 'the program has loaded another libcuda.so.1' WEIR_DRIVER="$other" ./linked
 expect 0 '^no error$' WEIR_DRIVER=cpu ./linked
+expect 0 '^no error$' WEIR_DRIVER="$OTHER_DRIVER_WEIR" ./linked
 
 # A device that is lost while the program runs, over pools of both kinds.
 for pools in own driver; do
