@@ -21,11 +21,14 @@ def rows(text):
     """(title, native/weir, PoCL/weir) of each row of the table; None where there is no number."""
     if "<!-- kernels -->" in text:
         text = text.split("<!-- kernels -->")[1].split("<!-- /kernels -->")[0]
+    columns = None
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if len(cells) != 6 or cells[0].startswith(("best of", "---")):
+        if "native/weir" in cells:
+            columns = cells.index("native/weir"), cells.index("PoCL/weir")
+        if columns is None or len(cells) <= max(columns) or cells[0].startswith(("best of", "---")):
             continue
-        ratios = [float(c) if c.replace(".", "", 1).isdigit() else None for c in cells[4:]]
+        ratios = [float(c) if c.replace(".", "", 1).isdigit() else None for c in (cells[k] for k in columns)]
         if any(ratios):
             yield (cells[0], *ratios)
 

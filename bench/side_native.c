@@ -24,9 +24,10 @@ static void copy_in_parallel(char *to, const char *from, size_t bytes)
         memcpy(to + at, from + at, bytes - at < CHUNK ? bytes - at : CHUNK);
 }
 
-double bench_run_native(const struct bench *bench, struct bench_problem *problem, double budget_ms,
-                        void *result)
+double bench_run_native(const struct bench *bench, struct bench_problem *problem, int spelling,
+                        double budget_ms, void *result)
 {
+    (void)spelling; /* there is one */
     struct bench_problem own = *problem;
     struct native native = {bench, &own};
     for (int i = 0; i < own.arrays; i++) {

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #ifndef BENCH_OPENCL
-double bench_run_opencl(const struct bench *bench, struct bench_problem *problem, double budget_ms,
-                        void *result)
+double bench_run_opencl(const struct bench *bench, struct bench_problem *problem, int spelling,
+                        double budget_ms, void *result)
 {
     bench_stop("not installed");
 }
@@ -61,7 +61,7 @@ static void build(struct cl_queue *queue)
 {
     char path[4096], *text = NULL;
     size_t length = 0;
-    snprintf(path, sizeof path, "%s/kernels/%s/kernel.cl", BENCH_SOURCE_DIR, queue->bench->cl);
+    snprintf(path, sizeof path, "%s/kernels/%s.cl", BENCH_SOURCE_DIR, queue->bench->cl);
     FILE *file = fopen(path, "r");
     if (!file || getdelim(&text, &length, '\0', file) < 0)
         bench_stop("cannot read %s", path);
@@ -143,13 +143,13 @@ static void upload(struct cl_queue *queue)
     }
 }
 
-double bench_run_opencl(const struct bench *bench, struct bench_problem *problem, double budget_ms,
-                        void *result)
+double bench_run_opencl(const struct bench *bench, struct bench_problem *problem, int spelling,
+                        double budget_ms, void *result)
 {
-    struct cl_queue queue = {.base = {launch, zero}, .bench = bench, .problem = problem};
+    struct cl_queue queue = {.base = {launch, zero, spelling}, .bench = bench, .problem = problem};
     cl_int error;
     if (!bench->cl)
-        bench_stop("no tensor cores");
+        bench_stop("not said");
     find_device(&queue);
     if (bench->needs_shuffle) {
         static char extensions[8192];

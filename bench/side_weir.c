@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_KERNELS = 64 };
-static struct {
+enum { MAX_KERNELS = 512 };
+struct kernel {
     const char *name;
+    int spelling;
     const void *function;
-} kernels[MAX_KERNELS];
+    bench_host_launch *host; /* or this */
+};
+static struct kernel kernels[MAX_KERNELS];
 static int kernel_count;
 
 struct cuda_queue {
@@ -20,12 +23,21 @@ struct cuda_queue {
     void *array[BENCH_MAX_ARRAYS]; /* device memory */
 };
 
-void bench_register_kernel(const char *name, const void *function)
+static void known(struct kernel kernel)
 {
     if (kernel_count == MAX_KERNELS)
         abort();
-    kernels[kernel_count].name = name;
-    kernels[kernel_count++].function = function;
+    kernels[kernel_count++] = kernel;
+}
+
+void bench_register_kernel(const char *name, int spelling, const void *function)
+{
+    known((struct kernel){name, spelling, function, NULL});
+}
+
+void bench_register_host(const char *name, int spelling, bench_host_launch *function)
+{
+    known((struct kernel){name, spelling, NULL, function});
 }
 
 static void must(cudaError_t error, const char *what)
@@ -34,28 +46,43 @@ static void must(cudaError_t error, const char *what)
         bench_stop("%s: %s", what, cudaGetErrorName(error));
 }
 
-static const void *kernel_by_name(const char *name)
+static const struct kernel *kernel_by_name(const char *name, int spelling)
 {
+    const struct kernel *found = NULL;
     for (int i = 0; i < kernel_count; i++)
-        if (!strcmp(kernels[i].name, name))
-            return kernels[i].function;
-    bench_stop("no kernel %s", name);
+        if (!strcmp(kernels[i].name, name)) {
+            if (kernels[i].spelling == spelling)
+                return &kernels[i];
+            if (kernels[i].spelling == 0)
+                found = &kernels[i];
+        }
+    if (found == NULL)
+        bench_stop("no kernel %s", name);
+    return found;
 }
 
 static void launch(struct bench_queue *base, const struct bench_launch *l)
 {
     struct cuda_queue *queue = (struct cuda_queue *)base;
-    struct bench_arg values[BENCH_MAX_ARGS];
+    long long numbers[BENCH_MAX_ARGS]; /* for kernels that take 32 bits of them, and 64 */
+    float floats[BENCH_MAX_ARGS];
     void *args[BENCH_MAX_ARGS];
-    memcpy(values, l->arg, sizeof values);
     for (int i = 0; i < l->args; i++) {
-        if (values[i].kind == BENCH_ARG_ARRAY)
-            args[i] = &queue->array[values[i].i];
+        numbers[i] = l->arg[i].i;
+        floats[i] = l->arg[i].f;
+        if (l->arg[i].kind == BENCH_ARG_ARRAY)
+            args[i] = &queue->array[l->arg[i].i];
         else
-            args[i] = values[i].kind == BENCH_ARG_INT ? (void *)&values[i].i : (void *)&values[i].f;
+            args[i] = l->arg[i].kind == BENCH_ARG_INT ? (void *)&numbers[i] : (void *)&floats[i];
+    }
+    const struct kernel *kernel = kernel_by_name(l->kernel, base->spelling);
+    if (kernel->host != NULL) {
+        kernel->host(l, args);
+        must(cudaGetLastError(), l->kernel);
+        return;
     }
     dim3 grid = {l->grid_x, l->grid_y, 1}, block = {l->block_x, l->block_y, 1};
-    must(cudaLaunchKernel(kernel_by_name(l->kernel), grid, block, args, 0, NULL), l->kernel);
+    must(cudaLaunchKernel(kernel->function, grid, block, args, 0, NULL), l->kernel);
 }
 
 static void zero(struct bench_queue *base, int array)
@@ -81,10 +108,10 @@ static void upload(struct cuda_queue *queue)
     }
 }
 
-double bench_run_weir(const struct bench *bench, struct bench_problem *problem, double budget_ms,
-                      void *result)
+double bench_run_weir(const struct bench *bench, struct bench_problem *problem, int spelling,
+                      double budget_ms, void *result)
 {
-    struct cuda_queue queue = {{launch, zero}, bench, problem, {NULL}};
+    struct cuda_queue queue = {{launch, zero, spelling}, bench, problem, {NULL}};
     for (int i = 0; i < problem->arrays; i++)
         must(cudaMalloc(&queue.array[i], bench_bytes(&problem->array[i])), "cudaMalloc");
     upload(&queue);

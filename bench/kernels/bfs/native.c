@@ -75,7 +75,7 @@ static void native(const struct bench_problem *p)
 const struct bench bench_bfs = {
     .name = "bfs",
     .title = "breadth-first search, 2^20 vertices, 8 Mi edges",
-    .cl = "bfs",
+    .cl = "bfs/kernel",
     .n = 1 << 20,
     .quick_n = 5000,
     .make = make,

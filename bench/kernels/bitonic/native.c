@@ -80,7 +80,7 @@ static void native(const struct bench_problem *p)
 const struct bench bench_bitonic = {
     .name = "bitonic",
     .title = "bitonic sort, 2^20 keys",
-    .cl = "bitonic",
+    .cl = "bitonic/kernel",
     .n = 1 << 20,
     .quick_n = 1 << 13,
     .make = make,

@@ -57,7 +57,7 @@ static void native(const struct bench_problem *p)
 const struct bench bench_black_scholes = {
     .name = "black_scholes",
     .title = "Black-Scholes, 4 Mi options",
-    .cl = "black_scholes",
+    .cl = "black_scholes/kernel",
     .n = 1 << 22,
     .quick_n = 50001,
     .tolerance = 2e-6,

@@ -45,7 +45,7 @@ static void native(const struct bench_problem *p)
 const struct bench bench_histogram = {
     .name = "histogram",
     .title = "histogram with shared atomics, 2^24 bytes",
-    .cl = "histogram",
+    .cl = "histogram/kernel",
     .n = 1 << 24,
     .quick_n = 200003,
     .make = make,

@@ -63,7 +63,7 @@ static void native(const struct bench_problem *p)
 const struct bench bench_mandelbrot = {
     .name = "mandelbrot",
     .title = "mandelbrot, 2048², 256 iterations",
-    .cl = "mandelbrot",
+    .cl = "mandelbrot/kernel",
     .n = 2048,
     .quick_n = 130,
     .outliers = 0.01, /* near the edge, rounding decides when a point escapes */

@@ -71,7 +71,7 @@ static void native(const struct bench_problem *p)
 const struct bench bench_nbody = {
     .name = "nbody",
     .title = "nbody, 8192 bodies, all pairs",
-    .cl = "nbody",
+    .cl = "nbody/kernel",
     .n = 8192,
     .quick_n = 512,
     .tolerance = 1e-4,

@@ -46,7 +46,7 @@ static void native(const struct bench_problem *p)
 const struct bench bench_reduce_tree = {
     .name = "reduce_tree",
     .title = "reduction by a shared-memory tree, 2^24 floats",
-    .cl = "reduce",
+    .cl = "reduce/kernel",
     .n = 1 << 24,
     .quick_n = 100003,
     .tolerance = 1e-4,
@@ -57,7 +57,7 @@ const struct bench bench_reduce_tree = {
 const struct bench bench_reduce_shuffle = {
     .name = "reduce_shuffle",
     .title = "reduction by warp shuffles, 2^24 floats",
-    .cl = "reduce",
+    .cl = "reduce/kernel",
     .n = 1 << 24,
     .quick_n = 100003,
     .tolerance = 1e-4,

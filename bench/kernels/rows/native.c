@@ -88,7 +88,7 @@ static void native_layer_norm(const struct bench_problem *p)
 const struct bench bench_softmax = {
     .name = "softmax",
     .title = "softmax, 4096 × 1024",
-    .cl = "rows",
+    .cl = "rows/kernel",
     .n = 4096,
     .quick_n = 20,
     .tolerance = 1e-5,
@@ -100,7 +100,7 @@ const struct bench bench_softmax = {
 const struct bench bench_layer_norm = {
     .name = "layer_norm",
     .title = "layer norm, 4096 × 1024",
-    .cl = "rows",
+    .cl = "rows/kernel",
     .n = 4096,
     .quick_n = 20,
     .tolerance = 1e-5,

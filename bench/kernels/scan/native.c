@@ -59,7 +59,7 @@ static void native(const struct bench_problem *p)
 const struct bench bench_scan = {
     .name = "scan",
     .title = "inclusive scan, 2^24 integers",
-    .cl = "scan",
+    .cl = "scan/kernel",
     .n = 1 << 24,
     .quick_n = 100003,
     .make = make,

@@ -55,7 +55,7 @@ static void native(const struct bench_problem *p)
 const struct bench bench_spmv = {
     .name = "spmv",
     .title = "CSR matrix-vector by thread, 2^19 rows, 8 Mi",
-    .cl = "spmv",
+    .cl = "spmv/kernel",
     .n = 1 << 19,
     .quick_n = 5000,
     .tolerance = 1e-5,
@@ -67,7 +67,7 @@ const struct bench bench_spmv = {
 const struct bench bench_spmv_warp = {
     .name = "spmv_warp",
     .title = "CSR matrix-vector by warp, 2^19 rows, 8 Mi",
-    .cl = "spmv",
+    .cl = "spmv/kernel",
     .n = 1 << 19,
     .quick_n = 5000,
     .tolerance = 1e-5,

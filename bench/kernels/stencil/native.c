@@ -38,7 +38,7 @@ static void native(const struct bench_problem *p)
 const struct bench bench_stencil = {
     .name = "stencil",
     .title = "5-point stencil, 2048², 50 steps",
-    .cl = "stencil",
+    .cl = "stencil/kernel",
     .n = 2048,
     .quick_n = 201,
     .tolerance = 1e-5,

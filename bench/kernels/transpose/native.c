@@ -42,7 +42,7 @@ static void native(const struct bench_problem *p)
 const struct bench bench_transpose = {
     .name = "transpose",
     .title = "transpose through shared tiles, 4096²",
-    .cl = "transpose",
+    .cl = "transpose/kernel",
     .n = 4096,
     .quick_n = 256,
     .make = make,

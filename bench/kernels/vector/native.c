@@ -59,7 +59,7 @@ static void native_saxpy(const struct bench_problem *p)
 const struct bench bench_vector_add = {
     .name = "vector_add",
     .title = "vector add, 2^24 floats",
-    .cl = "vector",
+    .cl = "vector/kernel",
     .n = 1 << 24,
     .quick_n = 100003,
     .make = make_add,
@@ -69,7 +69,7 @@ const struct bench bench_vector_add = {
 const struct bench bench_saxpy = {
     .name = "saxpy",
     .title = "saxpy, 2^24 floats",
-    .cl = "vector",
+    .cl = "vector/kernel",
     .n = 1 << 24,
     .quick_n = 100003,
     .tolerance = 1e-6,
