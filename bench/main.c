@@ -412,7 +412,7 @@ static void run_rows(const struct options *options, int separate, struct means *
         }
 }
 
-/* Where only results are compared, rows run beside each other, as many as there are processors;
+/* Where only results are compared, rows run beside each other, as many as there are CPUs;
  * each line is printed when its row has ended. */
 static void compare_rows(const struct options *options, int *rows, int *right)
 {

@@ -1,5 +1,5 @@
 /* Ciphers in counter mode. Native ChaCha20 works on vectors of counters. Native AES is by tables,
- * too: the row is about reads of tables, and not about the processor's instructions for AES. */
+ * too: the row is about reads of tables, and not about the CPU's instructions for AES. */
 #include "native.h"
 #include "row.h"
 
@@ -23,8 +23,8 @@ typedef unsigned vword __attribute__((vector_size(LANES * 4)));
 static inline vword rotated(vword x, int by) { return x << by | x >> (32 - by); }
 
 #define QUARTER(a, b, c, d)                                                                        \
-    a += b, d = rotated(d ^ a, 16), c += d, b = rotated(b ^ c, 12), a += b,                        \
-        d = rotated(d ^ a, 8), c += d, b = rotated(b ^ c, 7)
+    a += b, d = rotated(d ^ a, 16), c += d, b = rotated(b ^ c, 12), a += b, d = rotated(d ^ a, 8), \
+            c += d, b = rotated(b ^ c, 7)
 
 static void native_chacha(const struct bench_problem *p)
 {

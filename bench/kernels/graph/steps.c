@@ -31,8 +31,8 @@ static void device_rank(struct bench_queue *q, const struct bench_problem *p)
 {
     int grid = q->spelling == 2 ? 512 : bench_blocks(p->n, BLOCK);
     for (int step = 0; step < RANK_STEPS; step++)
-        BENCH_LAUNCH(q, "rank_pull", grid, 1, BLOCK, 1, ARRAY(0), ARRAY(1),
-                     ARRAY(2), ARRAY(3), INT(p->n));
+        BENCH_LAUNCH(q, "rank_pull", grid, 1, BLOCK, 1, ARRAY(0), ARRAY(1), ARRAY(2), ARRAY(3),
+                     INT(p->n));
 }
 
 static void native_rank(const struct bench_problem *p)
@@ -81,9 +81,8 @@ static void native_paths(const struct bench_problem *p)
             for (int e = start[v]; e < start[v + 1]; e++) {
                 int far = mine + weight[e], *to = &distance[neighbour[e]];
                 int there = __atomic_load_n(to, __ATOMIC_RELAXED);
-                while (far < there && !__atomic_compare_exchange_n(to, &there, far, 1,
-                                                                   __ATOMIC_RELAXED,
-                                                                   __ATOMIC_RELAXED))
+                while (far < there && !__atomic_compare_exchange_n(
+                                          to, &there, far, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
                     ;
             }
         }

@@ -40,7 +40,8 @@ static void native_insert(const struct bench_problem *p)
             memset(table + i, 0, sizeof *table << 16);
 #pragma omp for schedule(static)
         for (int i = 0; i < p->n; i++)
-            for (unsigned at = mixed((unsigned)keys[i]) & (SLOTS - 1);; at = (at + 1) & (SLOTS - 1)) {
+            for (unsigned at = mixed((unsigned)keys[i]) & (SLOTS - 1);;
+                 at = (at + 1) & (SLOTS - 1)) {
                 int there = __atomic_load_n(&table[at], __ATOMIC_RELAXED);
                 if (there == 0 && __atomic_compare_exchange_n(&table[at], &there, keys[i], 0,
                                                               __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {

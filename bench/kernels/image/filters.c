@@ -75,7 +75,10 @@ static void native_blur(const struct bench_problem *p)
             float sum[WIDTH] = {0};
             for (int k = 0; k <= 2 * RADIUS; k++) {
                 int from = y + k - RADIUS;
-                const float *row = between + (from < 0 ? 0 : from >= p->n ? p->n - 1 : from) * WIDTH;
+                const float *row = between + (from < 0       ? 0
+                                              : from >= p->n ? p->n - 1
+                                                             : from) *
+                                                 WIDTH;
                 for (int x = 0; x < WIDTH; x++)
                     sum[x] += taps[k] * row[x];
             }
@@ -112,8 +115,8 @@ static void native_sobel(const struct bench_problem *p)
         unsigned char *restrict out = (unsigned char *)DATA(p, 1) + y * WIDTH;
 #pragma omp simd
         for (int x = 1; x < WIDTH - 1; x++) {
-            int across = in[x + 1 - WIDTH] + 2 * in[x + 1] + in[x + 1 + WIDTH] -
-                         in[x - 1 - WIDTH] - 2 * in[x - 1] - in[x + WIDTH - 1];
+            int across = in[x + 1 - WIDTH] + 2 * in[x + 1] + in[x + 1 + WIDTH] - in[x - 1 - WIDTH] -
+                         2 * in[x - 1] - in[x + WIDTH - 1];
             int down = in[x + WIDTH - 1] + 2 * in[x + WIDTH] + in[x + WIDTH + 1] -
                        in[x - WIDTH - 1] - 2 * in[x - WIDTH] - in[x + 1 - WIDTH];
             int sum = abs(across) + abs(down);
@@ -135,12 +138,15 @@ static void native_median(const struct bench_problem *p)
         unsigned char *restrict out = (unsigned char *)DATA(p, 1) + y * WIDTH;
 #pragma omp simd
         for (int x = 1; x < WIDTH - 1; x++) {
-            unsigned char v[9] = {in[x - WIDTH - 1], in[x - WIDTH],     in[x - WIDTH + 1],
-                                  in[x - 1],         in[x],             in[x + 1],
-                                  in[x + WIDTH - 1], in[x + WIDTH],     in[x + WIDTH + 1]};
-            order(v + 1, v + 2), order(v + 4, v + 5), order(v + 7, v + 8), order(v + 0, v + 1), order(v + 3, v + 4), order(v + 6, v + 7);
-            order(v + 1, v + 2), order(v + 4, v + 5), order(v + 7, v + 8), order(v + 0, v + 3), order(v + 5, v + 8), order(v + 4, v + 7);
-            order(v + 3, v + 6), order(v + 1, v + 4), order(v + 2, v + 5), order(v + 4, v + 7), order(v + 4, v + 2), order(v + 6, v + 4);
+            unsigned char v[9] = {in[x - WIDTH - 1], in[x - WIDTH], in[x - WIDTH + 1],
+                                  in[x - 1],         in[x],         in[x + 1],
+                                  in[x + WIDTH - 1], in[x + WIDTH], in[x + WIDTH + 1]};
+            order(v + 1, v + 2), order(v + 4, v + 5), order(v + 7, v + 8), order(v + 0, v + 1),
+                order(v + 3, v + 4), order(v + 6, v + 7);
+            order(v + 1, v + 2), order(v + 4, v + 5), order(v + 7, v + 8), order(v + 0, v + 3),
+                order(v + 5, v + 8), order(v + 4, v + 7);
+            order(v + 3, v + 6), order(v + 1, v + 4), order(v + 2, v + 5), order(v + 4, v + 7),
+                order(v + 4, v + 2), order(v + 6, v + 4);
             order(v + 4, v + 2);
             out[x] = v[4];
         }
@@ -171,7 +177,8 @@ static void native_rotate(const struct bench_problem *p)
 #pragma omp simd
         for (int x = 0; x < width; x++) {
             float u = (float)x - (float)width * 0.5f, v = (float)y - (float)width * 0.5f;
-            float fx = c * u - s * v + (float)width * 0.5f, fy = s * u + c * v + (float)width * 0.5f;
+            float fx = c * u - s * v + (float)width * 0.5f,
+                  fy = s * u + c * v + (float)width * 0.5f;
             int ix = (int)floorf(fx), iy = (int)floorf(fy);
             float ax = fx - (float)ix, ay = fy - (float)iy;
             int x0 = within(ix, most), x1 = within(ix + 1, most);

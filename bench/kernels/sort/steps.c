@@ -109,7 +109,7 @@ static void device_rows(struct bench_queue *q, const struct bench_problem *p)
     BENCH_LAUNCH(q, "sort_rows", p->n, 1, threads[q->spelling], 1, ARRAY(0), ARRAY(1));
 }
 
-/* Compares keys that are `by` apart, `by` of them, where both are in one part. */
+/* Compares keys at a distance of `by`, `by` of them, where both are in one part. */
 static void exchange(int *restrict s, int from, int by, int part)
 {
     int end = from + by < ROW_KEYS - by ? from + by : ROW_KEYS - by;
