@@ -249,6 +249,10 @@ bool jit_depends_on_arrival(const struct ptx_instr *i);
  */
 struct uniformity uniformity_of(const struct jkernel *k, const struct ptx_instr *i, int which);
 struct uniformity uniformity_join(struct uniformity a, struct uniformity b);
+/* A divergent one, with the stride that the result of instruction i is likely to have if its n
+ * sources are like that, or without a hint (likely_strides.c). */
+struct uniformity uniformity_likely(const struct jkernel *k, const struct ptx_instr *i,
+                                    const struct uniformity *s, int n);
 /* The uniformity of an operand's value, for its register, immediate or symbol. */
 struct uniformity operand_uniformity(const struct jkernel *k, const struct ptx_operand *o);
 /* Address of a memory operand: the base's uniformity moved by its offset. */

@@ -20,6 +20,7 @@
  *   liveness             analysis/   registers live at blocks' ends
  *   uniformity           analysis/   uniform, affine or divergent registers; frontiers
  *     ranges                         jit_range: bounds of an index, or false; changes nothing
+ *     likely_strides                 where a divergent value is likely to be affine; a hint
  *     spin_yield                     last, with frontiers known: who goes first after a poll
  *   [gates: which instructions need lanes that may be elsewhere; begins the above anew]
  *   repeated_segments    analysis/   segments with the same values

@@ -63,9 +63,10 @@ struct uniformity uniformity_join(struct uniformity a, struct uniformity b)
     if (a.seg == SEG_NONE || b.seg == SEG_NONE || a.stride != b.stride || breaks) {
         struct uniformity v = DIVERGENT;
         unsigned ha = a.seg ? a.seg : a.hint_seg, hb = b.seg ? b.seg : b.hint_seg;
-        if (ha && hb && a.stride == b.stride) { /* affine, perhaps wrapped, either way */
+        /* affine, perhaps wrapped, either way; or a few lanes have a bound instead */
+        if (ha && hb && (a.stride == b.stride || a.stride == 0 || b.stride == 0)) {
             v.hint_seg = (uint8_t)min_u(ha, hb);
-            v.stride = a.stride;
+            v.stride = a.stride != 0 ? a.stride : b.stride;
         }
         return v;
     }
@@ -376,6 +377,8 @@ static bool or_is_affine(struct uniformity a, struct uniformity b, struct unifor
     if (a.seg == SEG_NONE || b.seg == SEG_NONE || a.stride != 0)
         return false;
     unsigned seg = min_u(a.seg, b.seg), bits = lane_bits(&b, seg);
+    while (seg > SEG_MIN && (bits == 0 || align_at(&a, seg) < bits))
+        bits = lane_bits(&b, --seg); /* shorter segments may differ in fewer bits */
     if (bits == 0 || align_at(&a, seg) < bits)
         return false;
     bool ranged = a.ranged && b.ranged && a.lo >= 0 && b.lo >= 0;
@@ -664,7 +667,10 @@ static struct uniformity any_shape_of(const struct jkernel *k, const struct ptx_
     if (uniformity_integer(i, s, &out) && out.seg != SEG_NONE)
         return extended(k, i, out);
     struct uniformity same = general(s, n); /* a hint is better than nothing, not than one value */
-    return same.seg == SEG_NONE && uniformity_integer(i, s, &out) ? out : same;
+    if (same.seg != SEG_NONE)
+        return same;
+    bool hinted = uniformity_integer(i, s, &out) && (out.seg != SEG_NONE || out.hint_seg);
+    return hinted ? out : uniformity_likely(k, i, s, n);
 }
 
 struct uniformity uniformity_of(const struct jkernel *k, const struct ptx_instr *i, int which)

@@ -1,0 +1,75 @@
+#!/bin/sh
+# usage: neighbours.sh WEIR: what the compiler makes of indices that clang and nvcc write for neighbours
+# with bounds. Where they are affine, or likely to be, accesses by them are those of vectors; elsewhere
+# they are gathers.
+set -eu
+weir=$1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+cat > "$dir/indices.ptx" <<'PTX'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u32 width, .param .u64 out)
+{
+.reg .b32 %x, %y, %w, %i<40>; .reg .b64 %o; .reg .pred %p, %q;
+mov.u32 %i30, %tid.x; mov.u32 %i31, %tid.y; mov.u32 %i32, %ctaid.x; mov.u32 %i33, %ntid.x;
+mad.lo.s32 %x, %i32, %i33, %i30; mov.u32 %i34, %ctaid.y; mov.u32 %i35, %ntid.y;
+mad.lo.s32 %y, %i34, %i35, %i31;
+ld.param.u32 %w, [width];
+shl.b32 %i2, %y, 11;
+or.b32 %i3, %i2, %x;
+add.s32 %i4, %x, 1;
+and.b32 %i5, %i4, 2047;
+or.b32 %i6, %i2, %i5;
+or.b32 %i7, %i2, %i4;
+max.s32 %i8, %i4, 0;
+min.s32 %i9, %i4, %w;
+rem.s32 %i10, %i4, %w;
+setp.eq.s32 %p, %x, %w;
+selp.b32 %i11, 0, %i4, %p;
+mul.lo.s32 %i26, %y, 77;
+add.s32 %i12, %i26, %x;
+shr.s32 %i13, %i12, 31;
+shr.u32 %i14, %i13, 23;
+add.s32 %i15, %i12, %i14;
+and.b32 %i16, %i15, -512;
+sub.s32 %i17, %i12, %i16;
+xor.b32 %i18, %x, 16;
+setp.eq.s32 %q, %y, %w;
+add.s32 %i19, %y, 1;
+selp.b32 %i20, 0, %i19, %q;
+mad.lo.s32 %i21, %i20, %w, %x;
+mul.hi.s32 %i23, %i12, 1374389535;
+shr.s32 %i22, %i23, 5;
+xor.b32 %i24, %x, %w;
+ret;
+}
+PTX
+
+status=0
+# expect WIDTH REGISTER WORDS: of blocks so wide
+expect()
+{
+    got=$("$weir" dump --uniformity --block "$1,8" "$dir/indices.ptx" | sed -n "s/^.*(line [0-9]*)  %$2: //p" | tail -n 1)
+    got=${got% remat}
+    [ "$got" = "$3" ] || {
+        echo "blocks $1 wide, %$2: '$got' instead of '$3'" >&2
+        status=1
+    }
+}
+for width in 32 16 8; do
+    expect $width i3 "seg $width stride 1"
+    for register in i5 i6 i7 i8 i9 i10 i11; do
+        expect $width $register "divergent (likely stride 1)"
+    done
+    expect $width i17 "divergent (likely stride 1)"
+    expect $width i22 "divergent (likely stride 0)"
+    # lanes that change places
+    expect $width i24 "divergent"
+done
+expect 16 i21 "divergent (likely stride 1)"
+expect 32 i18 "seg 16 stride 1"
+expect 16 i18 "seg 16 stride 1"
+exit $status
