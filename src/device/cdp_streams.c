@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "device/cdp.h"
+#include "exec/touch.h"
 #include "memory/defined.h"
 #include "memory/view.h"
 #include "weir/rt/error_codes.h"
@@ -283,6 +284,9 @@ int cdp_stream_wait_event(struct jit_block *j, uint32_t lane, uint64_t stream, u
     return code;
 }
 
+/* Whether copies and fills must say what they access. */
+static bool is_told(void) { return defined_on || touch_is_told(); }
+
 /* Pieces of a copy or a fill are the blocks of a grid of ours. */
 static int submit_pieces(struct jit_block *j, uint32_t lane, struct grid_kernel *k, uint64_t pieces,
                          const void *args, uint32_t bytes, uint64_t stream)
@@ -302,7 +306,7 @@ int cdp_copy(struct jit_block *j, uint32_t lane, const struct device_copy *copy,
         grid_own_memory(j, copy->src))
         return cudaErrorInvalidValue;
     copy_args_make(&args, copy);
-    return submit_pieces(j, lane, defined_on ? &copy_told_kernel : &copy_kernel, args.pieces, &args,
+    return submit_pieces(j, lane, is_told() ? &copy_told_kernel : &copy_kernel, args.pieces, &args,
                          sizeof args, stream);
 }
 
@@ -314,6 +318,6 @@ int cdp_set(struct jit_block *j, uint32_t lane, const struct device_set *set, ui
     if (set->dst == NULL || grid_own_memory(j, set->dst))
         return cudaErrorInvalidValue;
     set_args_make(&args, set);
-    return submit_pieces(j, lane, defined_on ? &set_told_kernel : &set_kernel, args.pieces, &args,
+    return submit_pieces(j, lane, is_told() ? &set_told_kernel : &set_kernel, args.pieces, &args,
                          sizeof args, stream);
 }

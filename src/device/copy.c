@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "device/internal.h"
+#include "exec/touch.h"
 #include "memory/defined.h"
 
 static const uint64_t PIECE = 512 * 1024;
@@ -154,20 +155,25 @@ static uint32_t copy_block(struct jit_block *block)
     return JIT_DONE;
 }
 
-/* While reads of what was never written are looked for: copies and fills by kernels, of which
- * nobody else is told (of the host's observers are). */
+/* While accesses are looked at: copies and fills by kernels, of which nobody else is told (of the
+ * host's observers are). Before them, so that a race is one even where they fault. */
 static uint32_t copy_block_told(struct jit_block *block)
 {
     const struct copy_args *p = (const struct copy_args *)block->params;
     struct piece q =
         piece_of(block->ctaid[0], p->segments, p->rows_each, p->height * p->depth, p->width);
-    copy_piece(p, block->ctaid[0]);
     for (uint64_t row = q.first_row; row < q.end_row; row++) {
         uint64_t y = row % p->height, z = row / p->height;
-        defined_copied((uint64_t)(p->dst + z * p->dst_slice + y * p->dst_pitch + q.column),
-                       (uint64_t)(p->src + z * p->src_slice + y * p->src_pitch + q.column),
-                       q.width);
+        const char *dst = p->dst + z * p->dst_slice + y * p->dst_pitch + q.column;
+        const char *src = p->src + z * p->src_slice + y * p->src_pitch + q.column;
+        if (touch_is_told()) {
+            touch_block(block, src, q.width, false, NULL);
+            touch_block(block, dst, q.width, true, NULL);
+        }
+        if (defined_on)
+            defined_copied((uint64_t)dst, (uint64_t)src, q.width);
     }
+    copy_piece(p, block->ctaid[0]);
     return JIT_DONE;
 }
 
@@ -243,11 +249,18 @@ static uint32_t set_block_told(struct jit_block *block)
     const struct set_args *p = (const struct set_args *)block->params;
     struct piece q =
         piece_of(block->ctaid[0], p->segments, p->rows_each, p->height * p->depth, p->width);
-    set_piece(p, block->ctaid[0]);
+    uint32_t value = p->element == 1   ? (p->value & 0xff) * 0x01010101u
+                     : p->element == 2 ? (p->value & 0xffff) * 0x00010001u
+                                       : p->value;
     for (uint64_t row = q.first_row; row < q.end_row; row++) {
         uint64_t y = row % p->height, z = row / p->height;
-        defined_written((uint64_t)(p->dst + z * p->slice + y * p->pitch + q.column), q.width);
+        const char *dst = p->dst + z * p->slice + y * p->pitch + q.column;
+        if (touch_is_told())
+            touch_block(block, dst, q.width, true, &value);
+        if (defined_on)
+            defined_written((uint64_t)dst, q.width);
     }
+    set_piece(p, block->ctaid[0]);
     return JIT_DONE;
 }
 

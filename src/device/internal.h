@@ -312,7 +312,8 @@ void set_args_make(struct set_args *args, const struct device_set *set);
 void copy_all(void *args); /* struct copy_args */
 void set_all(void *args);  /* struct set_args */
 extern struct grid_kernel copy_kernel, set_kernel, wait_value_kernel;
-/* The same for kernels' copies and fills, where what is written is kept (memory/defined.h). */
+/* The same for kernels' copies and fills, where what they access is told (exec/touch.h) or what is
+ * written is kept (memory/defined.h). */
 extern struct grid_kernel copy_told_kernel, set_told_kernel;
 void value_write(const struct value_args *args);
 

@@ -310,6 +310,8 @@ static void add_warps(void *self, const struct hazard_warps *w)
 {
     struct touched *t = self;
     const struct grid_kernel *kernel = w->grid->kernel;
+    if (kernel->builtin) /* the line of the call is told by its site, and there are no threads */
+        return;
     struct observe_warps to = {.kernel = kernel,
                                .name = kernel->name,
                                .pc = w->pc,
@@ -360,6 +362,14 @@ static void set_index(uint32_t out[3], uint64_t number, const uint32_t count[3])
     out[2] = (uint32_t)(number / count[0] / count[1]);
 }
 
+/* What a grid is to those who look: copies and sets by kernels are grids of ours. */
+static enum observe_kind work_of(const struct grid_kernel *k)
+{
+    return k == &copy_told_kernel  ? OBSERVE_COPY
+           : k == &set_told_kernel ? OBSERVE_SET
+                                   : OBSERVE_KERNEL;
+}
+
 static struct observe_race_side race_side(const struct hazard_side *s)
 {
     const struct hazard_launch *l = s->grid;
@@ -367,9 +377,11 @@ static struct observe_race_side race_side(const struct hazard_side *s)
     struct observe_race_side to = {.kernel = kernel,
                                    .name = kernel->name,
                                    .launcher = launcher,
+                                   .launcher_name = launcher != NULL ? launcher->name : NULL,
                                    .launched_at = l->pc,
                                    .pc = s->pc,
                                    .how = access_of_threads(s->how),
+                                   .work = work_of(kernel),
                                    .copies = (s->how & JIT_ACCESS_ASYNC) != 0};
     set_index(to.block, s->block, l->grid);
     set_index(to.thread, (uint64_t)s->warp * JIT_WARP + s->lane, l->block);

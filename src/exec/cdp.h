@@ -236,6 +236,8 @@ bool grid_own_memory(struct jit_block *j, const void *address);
 int cdp_submit_work(struct jit_block *j, uint32_t lane, enum cdp_work work,
                     const struct grid_launch *launch, const void *params, uint32_t bytes,
                     uint64_t stream);
+/* Until the thread's next such call, what cdp_submit_work puts into streams is asked for there. */
+void grid_helper_called(struct jit_block *j, const void *pc);
 /* Between these, what the thread does is not the program's: it may hold locks. */
 void grid_helper_begin(struct jit_block *j);
 void grid_helper_end(struct jit_block *j);

@@ -722,11 +722,17 @@ int cdp_submit_work(struct jit_block *j, uint32_t lane, enum cdp_work work,
     c->launch = launch != NULL ? *launch : (struct grid_launch){0};
     c->launch.params = c->params;
     memcpy(c->params, params, bytes);
-    threads_launch(b, c, NULL);
+    threads_launch(b, c, b->worker->called_at);
     if (ops->submit(b->worker, b, c, c, 1, stream))
         return 0;
     cdp_child_free(b->worker, c);
     return cudaErrorInvalidValue;
+}
+
+void grid_helper_called(struct jit_block *j, const void *pc)
+{
+    struct grid_block *b = j->grid;
+    b->worker->called_at = pc;
 }
 
 void grid_helper_begin(struct jit_block *j)

@@ -190,6 +190,7 @@ struct grid_worker {
     struct trouble trouble;
     struct grid_block *spare; /* the context used last */
     struct strbuf text;       /* for helpers; kept so that a fault in them leaks nothing */
+    const void *called_at;    /* grid_helper_called */
     void *signal_stack;       /* ours, or NULL while the thread has a good one */
     uint32_t smid;
     struct cdp_free_list {

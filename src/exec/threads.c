@@ -8,6 +8,7 @@
 
 #include "exec/cdp.h"
 #include "exec/lanes.h"
+#include "exec/touch.h"
 
 enum { PIECE = 1 << 15 /* bytes of a copy that are told at once */ };
 
@@ -299,7 +300,7 @@ void threads_object(struct grid_block *b, uint64_t address, uint32_t lane, enum 
 
 /* Bytes that the lane accesses at once. */
 static void access_bytes(struct grid_block *b, uint32_t lane, uint64_t at, uint64_t bytes,
-                         uint32_t how, const void *pc)
+                         uint32_t how, const uint64_t *values, const void *pc)
 {
     uint64_t address[JIT_WARP] = {0};
     struct hazard_block *h = threads_of(b);
@@ -308,14 +309,14 @@ static void access_bytes(struct grid_block *b, uint32_t lane, uint64_t at, uint6
         uint64_t n = bytes - done < PIECE ? bytes - done : PIECE;
         address[lane] = at + done;
         hazard_access(h, of != NULL ? threads_of(of) : NULL, b->jit.warp, (uint32_t)1 << lane,
-                      address, how | (uint32_t)n, NULL, pc);
+                      address, how | (uint32_t)n, values, pc);
     }
 }
 
 void threads_copy_side(struct grid_block *b, uint32_t lane, uint64_t at, uint64_t bytes,
                        bool writes, const void *pc)
 {
-    access_bytes(b, lane, at, bytes, JIT_ACCESS_ASYNC | (writes ? JIT_ACCESS_WRITE : 0), pc);
+    access_bytes(b, lane, at, bytes, JIT_ACCESS_ASYNC | (writes ? JIT_ACCESS_WRITE : 0), NULL, pc);
 }
 
 void threads_copy(struct grid_block *b, uint32_t lane, uint64_t to, uint64_t from, uint64_t bytes,
@@ -334,18 +335,27 @@ void threads_allocated(struct grid_block *b, uint64_t at, uint64_t bytes)
 
 void threads_freed(struct grid_block *b, uint32_t lane, uint64_t at, uint64_t bytes, const void *pc)
 {
-    access_bytes(b, lane, at, bytes, JIT_ACCESS_WRITE, pc);
+    access_bytes(b, lane, at, bytes, JIT_ACCESS_WRITE, NULL, pc);
+}
+
+void threads_block(struct grid_block *b, uint64_t at, uint64_t bytes, bool writes,
+                   const uint32_t *value, const void *pc)
+{
+    uint64_t values[JIT_WARP] = {value != NULL ? *value : 0};
+    access_bytes(b, 0, at, bytes, writes ? JIT_ACCESS_WRITE : 0, value != NULL ? values : NULL, pc);
 }
 
 /* ---- launches ---- */
 
 void threads_launch(struct grid_block *b, struct cdp_child *c, const void *pc)
 {
-    if (!on)
+    bool ours = touch_is_told() && c->work == CDP_WORK_GRID && c->launch.kernel->builtin;
+    if (!on && !ours)
         return;
     c->told = xcalloc(1, sizeof *c->told);
-    c->told->after =
-        hazard_launches(threads_of(b), c->thread / JIT_WARP, (uint32_t)1 << c->thread % JIT_WARP);
+    if (on)
+        c->told->after = hazard_launches(threads_of(b), c->thread / JIT_WARP,
+                                         (uint32_t)1 << c->thread % JIT_WARP);
     c->told->launcher = b->run->launch.kernel;
     c->told->pc = pc;
 }

@@ -47,8 +47,12 @@ void threads_allocated(struct grid_block *b, uint64_t at, uint64_t bytes);
 void threads_freed(struct grid_block *b, uint32_t lane, uint64_t at, uint64_t bytes,
                    const void *pc);
 
-/* Launches by kernels, if any grid's threads are compared: a launch by its thread; what else comes
- * before it; it is gone. */
+/* A kernel of ours reads or writes bytes; value: see touch_block. */
+void threads_block(struct grid_block *b, uint64_t at, uint64_t bytes, bool writes,
+                   const uint32_t *value, const void *pc);
+
+/* Launches by kernels, if any grid's threads are compared (or it is of a kernel of ours, and what
+ * grids touch is told): a launch by its thread; what else comes before it; it is gone. */
 void threads_launch(struct grid_block *b, struct cdp_child *c, const void *pc);
 void threads_launch_follows(struct cdp_child *c, const struct hazard_order *order);
 void threads_launch_over(struct cdp_child *c);

@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "exec/cdp.h"
 #include "exec/internal.h"
 #include "exec/lanes.h"
+#include "exec/threads.h"
 
 enum {
     PAGE_SHIFT = 12,
@@ -520,6 +522,31 @@ void weir_rt_touch(struct jit_block *j, uint32_t mask, const uint64_t *address, 
     lowest = low < lowest ? low : lowest;
     highest = high > highest ? high : highest;
     (void)touch_site(s, j, __builtin_return_address(0), how, lowest, highest);
+}
+
+/* ---- kernels of ours ---- */
+
+static bool on;
+
+void touch_tell(void) { on = true; }
+bool touch_is_told(void) { return on; }
+
+void touch_block(struct jit_block *j, const void *at, uint64_t bytes, bool writes,
+                 const uint32_t *value)
+{
+    struct grid_block *b = j->grid;
+    const struct cdp_child *child = b->run->origin;
+    const void *pc = child != NULL && child->told != NULL ? child->told->pc : NULL;
+    uint64_t low = (uint64_t)at, high = low + bytes;
+    enum touch how = writes ? TOUCH_WRITE : TOUCH_READ;
+    if (bytes == 0)
+        return;
+    struct touch_set *s = set_of(b->run, b->worker);
+    touch_range(s, how, low, high);
+    if (pc != NULL)
+        (void)touch_site(s, j, pc, how, low, high);
+    if (threads_are_compared())
+        threads_block(b, low, bytes, writes, value, pc);
 }
 
 /* ---- memory that the grid has given back ---- */

@@ -21,6 +21,15 @@ void weir_rt_touch(struct jit_block *j, uint32_t mask, const uint64_t *address, 
                    uint32_t shape, uint32_t slot);
 struct jit_touched *weir_rt_touched(const struct jit_block *j, uint32_t first);
 
+/* From now on what grids touch is asked for; once, before the first. */
+void touch_tell(void);
+bool touch_is_told(void);
+/* A block of a kernel of ours, which one of the program's has launched as a copy or a fill, reads or
+ * writes so many bytes: for those who look for races, between streams and within grids. `value`:
+ * what is written, again and again, or NULL. Only if touch_is_told. */
+void touch_block(struct jit_block *j, const void *at, uint64_t bytes, bool writes,
+                 const uint32_t *value);
+
 /* A grid whose accesses are told gives bytes of its heap back, ... and gets them. */
 void touch_freed(struct grid_run *run, uint64_t low, uint64_t high);
 void touch_allocated(struct grid_run *run, uint64_t low, uint64_t high);

@@ -201,10 +201,12 @@ struct observe_race {
         const struct grid_kernel *kernel;
         const char *name;                   /* of the kernel */
         const struct grid_kernel *launcher; /* that has launched it, NULL: the host; */
-        const void *launched_at;            /* and where in it */
+        const char *launcher_name;
+        const void *launched_at; /* and where in it */
         const void *pc;
         enum observe_access how;
-        bool copies; /* an asynchronous copy of the thread's */
+        enum observe_kind work; /* OBSERVE_KERNEL, or a copy or a set that the launcher asked for */
+        bool copies;            /* an asynchronous copy of the thread's */
         uint32_t block[3], thread[3];
     } sides[2];
     uint64_t low, high; /* addresses, or offsets into the shared memory of: */

@@ -57,6 +57,11 @@ void report_threads(const struct observe_race *r)
         races_names.kernel(s->kernel, s->pc, &f.places[i]);
         if (s->launcher != NULL)
             races_names.kernel(s->launcher, s->launched_at, &f.launched[i]);
+        if (s->work != OBSERVE_KERNEL && s->launcher != NULL) { /* where it was asked for */
+            f.kernels[i] = races_names.demangle(s->launcher_name);
+            f.places[i] = f.launched[i];
+            f.launched[i] = (struct finding_place){0};
+        }
     }
     if (m != NULL) {
         f.site = m->site;
@@ -76,6 +81,11 @@ static const char *how_word(enum observe_access how)
     return how == OBSERVE_READ ? "read" : how == OBSERVE_WRITE ? "write" : "atomic";
 }
 
+static const char *work_word(enum observe_kind work)
+{
+    return work == OBSERVE_COPY ? "copy" : work == OBSERVE_SET ? "set" : "kernel";
+}
+
 static void put_index(struct strbuf *sb, const char *what, const uint32_t at[3])
 {
     sb_printf(sb, "%s (%u,%u,%u)", what, at[0], at[1], at[2]);
@@ -92,6 +102,13 @@ static void put_place(struct strbuf *sb, const struct thread_race *f, int i)
 static void put_side(struct strbuf *sb, const struct thread_race *f, int i)
 {
     const struct observe_race_side *s = &f->told.sides[i];
+    if (s->work != OBSERVE_KERNEL) {
+        sb_printf(sb, "%s by a %s of ", how_word(s->how), work_word(s->work));
+        report_put_kernel(sb, f->kernels[i]);
+        sb_printf(sb, " at ");
+        finding_put_place(sb, &f->places[i]);
+        return;
+    }
     sb_printf(sb, "%s%s by ", s->how == OBSERVE_ATOMIC ? "atomic access" : how_word(s->how),
               s->copies ? " of an asynchronous copy" : "");
     if (f->grids) {
@@ -214,15 +231,17 @@ static void put_json_side(struct strbuf *sb, const struct thread_race *f, int i,
                           const struct finding_place *call, const char *name)
 {
     const struct observe_race_side *s = &f->told.sides[i];
-    sb_printf(sb, "{\"kind\": \"kernel\", \"access\": \"%s\"", how_word(s->how));
+    sb_printf(sb, "{\"kind\": \"%s\", \"access\": \"%s\"", work_word(s->work), how_word(s->how));
     if (s->copies)
         sb_printf(sb, ", \"asynchronous\": true");
     if (f->id.stream != 0)
         sb_printf(sb, ", \"stream\": %llu", (unsigned long long)f->id.stream);
     sb_printf(sb, ", \"kernel\": ");
     finding_put_string(sb, f->kernels[i]);
-    put_json_index(sb, "block", s->block);
-    put_json_index(sb, "thread", s->thread);
+    if (s->work == OBSERVE_KERNEL) {
+        put_json_index(sb, "block", s->block);
+        put_json_index(sb, "thread", s->thread);
+    }
     finding_put_json_place(sb, "source", &f->places[i]);
     if (f->launched[i].file != NULL)
         finding_put_json_place(sb, "launched", &f->launched[i]);

@@ -25,6 +25,7 @@ KINDS = {
     "pools": "stream-ordered memory", "graphs": "graphs and captured streams",
     "words": "stream memory operations", "cdp": "launches by kernels, against others",
     "cdp_order": "launches by kernels, among each other",
+    "cdp_copies": "copies and sets by kernels",
     "cdp_wait": "kernels that wait for what they launch",
     "threads": "threads of kernels, against other streams",
     "shapes": "kernels that go through memory in other ways",

@@ -10,6 +10,7 @@
 #include "driver/error/checks.h"
 #include "driver/error/symbols.h"
 #include "exec/threads.h"
+#include "exec/touch.h"
 #include "races/races.h"
 
 static bool checked, threads;
@@ -44,6 +45,7 @@ bool races_begin(struct diag *d)
     grid_set_host_trap(races_signal);
     listen_to_threads();
     device_set_eager();
+    touch_tell();
     if (threads)
         threads_compare();
     checked = true;

@@ -25,8 +25,9 @@ static const uint64_t GRAPH_TAIL = 0x0100000000000000, GRAPH_FORGET = 0x02000000
 typedef int (*lane_fn)(struct jit_block *j, uint32_t lane, const uint64_t *args);
 
 static void each(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets,
-                 lane_fn fn)
+                 lane_fn fn, const void *pc)
 {
+    grid_helper_called(j, pc);
     EACH_LANE(lane, mask)
     rets[lane] = (uint64_t)grid_thread_error(j, lane, fn(j, lane, args));
 }
@@ -35,7 +36,7 @@ static void each(struct jit_block *j, uint32_t mask, const uint64_t *args, uint6
     static int name##_lane(struct jit_block *j, uint32_t lane, const uint64_t *args);              \
     static void name(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)     \
     {                                                                                              \
-        each(j, mask, args, rets, name##_lane);                                                    \
+        each(j, mask, args, rets, name##_lane, __builtin_return_address(0));                       \
     }                                                                                              \
     static int name##_lane(struct jit_block *j, uint32_t lane, const uint64_t *args)
 
