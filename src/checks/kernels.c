@@ -2,6 +2,7 @@
  * which bytes copies, sets, allocations and frees make written or not. */
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/short_name.h"
 #include "checks/checks.h"
@@ -56,6 +57,12 @@ static void put_what(struct strbuf *sb, const struct observe_found *f)
                   "operation of a warp whose mask names threads that have ended or never were: ");
         put_lanes(sb, f->others);
         break;
+    case OBSERVE_OTHER_BARRIER:
+        sb_printf(sb,
+                  "barrier at which some threads of the block wait, while others wait at another "
+                  "one: thread (%u,%u,%u)",
+                  f->other_thread[0], f->other_thread[1], f->other_thread[2]);
+        break;
     default:
         sb_printf(sb, "barrier %u for %u threads, for which the first to come said %u", f->barrier,
                   f->count, f->first);
@@ -63,14 +70,27 @@ static void put_what(struct strbuf *sb, const struct observe_found *f)
     }
 }
 
+static bool same_line(const struct finding_place *a, const struct finding_place *b)
+{
+    return a->line == b->line && strcmp(a->file, b->file) == 0;
+}
+
 static void on_found(const struct observe_found *f)
 {
     struct strbuf text = {0}, members = {0}, what = {0};
-    struct finding_place place = {0};
+    struct finding_place place = {0}, other_place = {0};
     bool init = f->kind == OBSERVE_UNWRITTEN, known;
     const char *name = kernel_names.demangle(f->name);
     known = kernel_names.place(f->kernel, f->pc, &place);
     put_what(&what, f);
+    if (f->kind == OBSERVE_OTHER_BARRIER &&
+        kernel_names.place(f->kernel, f->other_pc, &other_place)) {
+        if (known && same_line(&place, &other_place)) { /* a compiler has made two of one */
+            sb_free(&what);
+            return;
+        }
+        sb_printf(&what, " at %s:%d", other_place.file, other_place.line);
+    }
     sb_printf(&text, "weir: %s: in kernel ", init ? "uninitialised read" : "synchronization");
     short_name(&text, name);
     sb_printf(&text, ", block (%u,%u,%u), thread (%u,%u,%u)", f->block[0], f->block[1], f->block[2],

@@ -433,6 +433,7 @@ static void tell_found_one(void *self, const struct grid_found *f)
                                   .kernel = o->launch->kernel,
                                   .name = o->launch->kernel->name,
                                   .pc = f->pc,
+                                  .other_pc = f->other_pc,
                                   .kind = (enum observe_finding)f->kind,
                                   .address = f->address,
                                   .bytes = f->bytes,
@@ -444,9 +445,8 @@ static void tell_found_one(void *self, const struct grid_found *f)
                                   .first = f->first};
     for (int n = 0; n < 3; n++)
         found.block[n] = f->block[n];
-    found.thread[0] = f->thread % shape[0];
-    found.thread[1] = f->thread / shape[0] % shape[1];
-    found.thread[2] = f->thread / shape[0] / shape[1];
+    set_index(found.thread, f->thread, shape);
+    set_index(found.other_thread, f->other_thread, shape);
     observe_found(&found);
 }
 

@@ -19,6 +19,15 @@ struct found_list {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all lists; findings are few */
 
+/* Of two barriers each warp may have instructions of its own, where code for several stands side by
+ * side. */
+static bool same(const struct grid_found *a, const struct grid_found *b)
+{
+    if (a->kind == FOUND_OTHER_BARRIER && b->kind == FOUND_OTHER_BARRIER)
+        return a->barrier == b->barrier && a->other_barrier == b->other_barrier;
+    return a->kind == b->kind && a->pc == b->pc;
+}
+
 static void keep(struct jit_block *j, struct grid_found f)
 {
     struct grid_run *run = ((struct grid_block *)j->grid)->run;
@@ -31,7 +40,7 @@ static void keep(struct jit_block *j, struct grid_found f)
     }
     bool known = false;
     for (size_t i = 0; i < l->count && !known; i++)
-        known = l->items[i].kind == f.kind && l->items[i].pc == f.pc;
+        known = same(&l->items[i], &f);
     if (!known)
         vec_push(l, f);
     pthread_mutex_unlock(&lock);
@@ -271,11 +280,63 @@ void grid_wrote(struct jit_block *j, const void *p, uint64_t bytes)
 
 /* ---- who comes ---- */
 
-void weir_rt_sync_barrier(struct jit_block *j, uint32_t mask)
+/* Warps that have come since the barrier opened last. All that have not ended must come before it
+ * opens again, so a warp that comes a second time begins the next. */
+struct found_meeting {
+    uint64_t grid, number; /* of which block of which grid */
+    uint32_t came;         /* bits by warp */
+    uint32_t site;         /* where the first of them waits, 0: none has come; */
+    const void *pc;        /* and its instruction */
+    uint32_t thread;
+};
+
+static struct found_meeting *meeting_of(struct jit_block *j)
+{
+    struct grid_block *b = j->grid;
+    uint64_t number =
+        j->ctaid[0] + (uint64_t)j->nctaid[0] * (j->ctaid[1] + (uint64_t)j->nctaid[1] * j->ctaid[2]);
+    if (b->meeting == NULL)
+        b->meeting = xcalloc(1, sizeof *b->meeting);
+    struct found_meeting *m = b->meeting;
+    bool again = (m->came >> j->warp & 1) != 0;
+    if (m->grid != b->run->gridid || m->number != number || again)
+        *m = (struct found_meeting){.grid = b->run->gridid, .number = number};
+    m->came |= (uint32_t)1 << j->warp;
+    return m;
+}
+
+/* The warp waits at another barrier than the first of those that it waits for. The two are told in
+ * the order in which they stand in the kernel. */
+static void meet(struct jit_block *j, uint32_t mask, uint32_t site, const void *pc)
+{
+    struct found_meeting *m = meeting_of(j);
+    uint32_t thread = j->warp * JIT_WARP + (uint32_t)__builtin_ctz(mask);
+    if (m->site == 0) {
+        m->site = site;
+        m->pc = pc;
+        m->thread = thread;
+    }
+    if (site == m->site)
+        return;
+    bool before = site < m->site;
+    keep(j, (struct grid_found){.kind = FOUND_OTHER_BARRIER,
+                                .pc = before ? pc : m->pc,
+                                .other_pc = before ? m->pc : pc,
+                                .thread = before ? thread : m->thread,
+                                .other_thread = before ? m->thread : thread,
+                                .barrier = before ? site : m->site,
+                                .other_barrier = before ? m->site : site});
+}
+
+void weir_rt_sync_barrier(struct jit_block *j, uint32_t mask, uint32_t site)
 {
     uint32_t threads = j->nthreads - j->warp * JIT_WARP;
     uint32_t all = threads < JIT_WARP ? ((uint32_t)1 << threads) - 1 : 0xffffffffu;
-    if (mask == all || mask == 0)
+    if (mask == 0)
+        return;
+    if (site != 0)
+        meet(j, mask, site, __builtin_return_address(0));
+    if (mask == all)
         return;
     keep(j, (struct grid_found){.kind = FOUND_DIVERGED_BARRIER,
                                 .pc = __builtin_return_address(0),

@@ -13,12 +13,14 @@ enum grid_finding {
     FOUND_NOT_MEMBER,       /* a thread that its own mask does not name */
     FOUND_MISSING_MEMBERS,  /* a mask names threads that are elsewhere */
     FOUND_NO_MEMBERS,       /* a mask names threads that have ended or never were */
-    FOUND_OTHER_COUNT /* a barrier for another number of threads than the first to come said */
+    FOUND_OTHER_COUNT,  /* a barrier for another number of threads than the first to come said */
+    FOUND_OTHER_BARRIER /* warps of a block that wait for each other at two barriers of the source
+                         */
 };
 
 struct grid_found {
     enum grid_finding kind;
-    const void *pc;
+    const void *pc, *other_pc; /* the latter of FOUND_OTHER_BARRIER: where other warps wait */
     uint32_t block[3], thread; /* thread: its number in the block */
     uint64_t address; /* FOUND_UNWRITTEN: the first such byte; in shared memory its offset */
     uint32_t bytes;   /* of the access */
@@ -26,6 +28,7 @@ struct grid_found {
     uint32_t lanes,
         others; /* of the warp: that came; that did not, or should not have been named */
     uint32_t barrier, count, first; /* number, and how many threads it is for, was for at first */
+    uint32_t other_barrier, other_thread; /* FOUND_OTHER_BARRIER: the second, and a thread there */
 };
 
 /* The lanes of `mask` are about to read elements of so many bytes. out: where the bits of bytes
@@ -35,8 +38,9 @@ void weir_rt_defined_read(struct jit_block *j, uint32_t mask, const uint64_t *ad
 /* ... to write; in: such bits of what is written, NULL: all of it is known. */
 void weir_rt_defined_write(struct jit_block *j, uint32_t mask, const uint64_t *address,
                            uint32_t bytes, const uint8_t *in, uint32_t shape);
-/* Lanes of `mask` come to a barrier of the block. */
-void weir_rt_sync_barrier(struct jit_block *j, uint32_t mask);
+/* Lanes of `mask` come to a barrier of the block. site: which one it is in the kernel, if all
+ * threads must come to the same; else 0. */
+void weir_rt_sync_barrier(struct jit_block *j, uint32_t mask, uint32_t site);
 /* ... to an operation of the warp, of its `live` ones; members: whom each of them names. */
 void weir_rt_sync_warp(struct jit_block *j, uint32_t mask, uint32_t live, const uint64_t *members);
 

@@ -43,6 +43,7 @@ struct grid_block {
     uint8_t *unwritten;
     uint64_t unwritten_bytes, unwritten_grid, unwritten_number;
     uint64_t unwritten_left;          /* how many are 1 */
+    struct found_meeting *meeting;    /* at barriers, while these are looked at (found.c) */
     size_t capacity;                  /* bytes from there to the end of shared memory */
     size_t first_bytes, guard;        /* accessible bytes before the guard, and the guard's */
     struct votes votes[JIT_BARRIERS]; /* at barriers by number: of the threads that have arrived */

@@ -24,8 +24,8 @@ struct jit_touched *weir_rt_touched(const struct jit_block *j, uint32_t first);
 /* From now on what grids touch is asked for; once, before the first. */
 void touch_tell(void);
 bool touch_is_told(void);
-/* A block of a kernel of ours, which one of the program's has launched as a copy or a fill, reads or
- * writes so many bytes: for those who look for races, between streams and within grids. `value`:
+/* A block of a kernel of ours, which one of the program's has launched as a copy or a fill, reads
+ * or writes so many bytes: for those who look for races, between streams and within grids. `value`:
  * what is written, again and again, or NULL. Only if touch_is_told. */
 void touch_block(struct jit_block *j, const void *at, uint64_t bytes, bool writes,
                  const uint32_t *value);

@@ -67,6 +67,7 @@ static void block_free(struct grid_block *b)
     free(b->lanes);
     hazard_block_free(b->hazards);
     free(b->unwritten);
+    free(b->meeting);
     free(b);
 }
 

@@ -222,16 +222,17 @@ enum observe_finding {
     OBSERVE_NOT_MEMBER,
     OBSERVE_MISSING_MEMBERS,
     OBSERVE_NO_MEMBERS,
-    OBSERVE_OTHER_COUNT
+    OBSERVE_OTHER_COUNT,
+    OBSERVE_OTHER_BARRIER
 };
 struct observe_found {
     struct observe_id id;
     const struct grid_kernel *kernel;
     const char *name; /* of the kernel */
-    const void *pc;
+    const void *pc, *other_pc;
     enum observe_finding kind;
-    uint32_t block[3], thread[3];
-    uint64_t address; /* in shared memory its offset */
+    uint32_t block[3], thread[3], other_thread[3]; /* the latter: at other_pc */
+    uint64_t address;                              /* in shared memory its offset */
     uint32_t bytes;
     bool shared;
     uint32_t lanes, others;

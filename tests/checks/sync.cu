@@ -86,6 +86,55 @@ __global__ void early(int *out)
     out[threadIdx.x] = __shfl_sync(0xffffffff, threadIdx.x, 0);
 }
 
+/* Warps of one block at two barriers: on each GPU so far it goes on, and no rule says that it
+ * must. */
+__global__ void two_places(int *out)
+{
+    if (threadIdx.x < 32) {
+        out[threadIdx.x] = 1;
+        __syncthreads(); // of barriers_of_two_branches
+    } else {
+        out[threadIdx.x] = 2;
+        __syncthreads(); // the other one
+    }
+    out[threadIdx.x] += out[63 - threadIdx.x];
+}
+
+/* Here a loop of some warps is longer: the last of them wait with those that have left it. */
+__global__ void longer(int *out)
+{
+    int rounds = threadIdx.x < 32 ? 3 : 2;
+    for (int i = 0; i < rounds; i++) {
+        out[threadIdx.x] = i;
+        __syncthreads(); // of loop_of_some_warps
+    }
+    if (threadIdx.x >= 32)
+        __syncthreads(); // after it
+    out[threadIdx.x] += 1;
+}
+
+/* All warps come to the same ones: in a loop, by a choice of the whole block; and a barrier that is
+ * not aligned may be any. */
+__global__ void same_places(int *out, int which)
+{
+    __shared__ int s;
+    for (int i = 0; i < 5; i++) {
+        if (threadIdx.x == 0)
+            s = i;
+        __syncthreads();
+        if (s % 2 == which)
+            __syncthreads();
+        else
+            out[threadIdx.x] = s;
+        __syncthreads();
+    }
+    if (threadIdx.x < 32)
+        asm volatile("barrier.sync 0;" ::: "memory");
+    else
+        asm volatile("barrier.sync 0;" ::: "memory");
+    out[threadIdx.x] = 1;
+}
+
 static int *out()
 {
     int *p;
@@ -109,7 +158,7 @@ CASE(early_return)
 
 CASE(barrier_in_a_branch)
 {
-    diverged<<<1, 32>>>(out()); // EXPECT synchronization: in kernel diverged\(int\*\), block \(0,0,0\), thread \(0,0,0\) at \S*sync.cu:\d+: barrier that not all threads reach: lanes 0 to 15 of the warp came to it together, and not lanes 16 to 31
+    diverged<<<1, 32>>>(out()); // EXPECT synchronization: in kernel diverged\(int\*\), block \(0,0,0\), thread \(0,0,0\) at \S*sync.cu:37: barrier that not all threads reach: lanes 0 to 15 of the warp came to it together, and not lanes 16 to 31
     DO(cudaDeviceSynchronize());
 }
 
@@ -135,5 +184,23 @@ CASE(mask_of_threads_that_ended)
 CASE(other_counts)
 {
     counts<<<1, 64>>>(out()); // EXPECT synchronization: in kernel counts.* at \S*sync.cu:\d+: barrier 3 for (64|96) threads, for which the first to come said (96|64)
+    DO(cudaDeviceSynchronize());
+}
+
+CASE(barriers_of_two_branches)
+{
+    two_places<<<2, 64>>>(out()); // EXPECT synchronization: in kernel two_places.*, block \([01],0,0\), thread \(0,0,0\) at \S*sync.cu:95: barrier at which some threads of the block wait, while others wait at another one: thread \(32,0,0\) at \S*sync.cu:98
+    DO(cudaDeviceSynchronize());
+}
+
+CASE(loop_of_some_warps)
+{
+    longer<<<1, 64>>>(out()); // EXPECT synchronization: in kernel longer.* at \S*sync.cu:109: barrier at which some threads of the block wait, while others wait at another one: thread \(32,0,0\) at \S*sync.cu:112
+    DO(cudaDeviceSynchronize());
+}
+
+CASE(same_barriers)
+{
+    same_places<<<3, 64>>>(out(), 1);
     DO(cudaDeviceSynchronize());
 }

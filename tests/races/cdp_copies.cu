@@ -93,9 +93,9 @@ CASE(child_and_copy_of_its_results)
 }
 
 /* Two copies into one place, by two blocks, whose streams are their own. */
-__global__ void copies_of_blocks(const int *from, int *to, bool apart)
+__global__ void copies_of_blocks(const int *from, int *to, bool own)
 {
-    int *at = apart ? to + 8 * blockIdx.x : to;
+    int *at = own ? to + 8 * blockIdx.x : to;
     cudaMemcpyAsync(at, from + 8 * blockIdx.x, 8 * sizeof(int), // @1? copy write
                     cudaMemcpyDeviceToDevice, 0);
 }

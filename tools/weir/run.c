@@ -238,17 +238,19 @@ static void set_nvtx(void)
     free(driver);
 }
 
-/* Puts a library of Weir's before all others of the program. */
-static void preload_own(const char *name)
+/* Puts a library of Weir's before all others of the program. False: it is not there. */
+static bool preload_own(const char *name)
 {
     const char *before = getenv("LD_PRELOAD");
     char *library = xprintf("%s/weir/%s", weir_library_directory(), name);
     char *preload =
         before != NULL && *before != '\0' ? xprintf("%s:%s", library, before) : xstrdup(library);
-    if (access(library, R_OK) == 0)
+    bool there = access(library, R_OK) == 0;
+    if (there)
         setenv("LD_PRELOAD", preload, 1);
     free(preload);
     free(library);
+    return there;
 }
 
 /* A rank that a launcher of MPI has started: device pointers go into calls of MPI (tools/mpi). On a
@@ -262,14 +264,17 @@ static void set_mpi(void)
         rank = rank || getenv(launched[i]) != NULL;
     if (!rank || (device != NULL && *device != '\0' && strcmp(device, "cpu") != 0))
         return;
-    preload_own("libweir-mpi.so");
+    (void)preload_own("libweir-mpi.so");
 }
 
 /* What the check for races hears of locks and the like of the program (tools/sync). */
 static void set_sync(void)
 {
-    if (env_check("races") || env_check("races=streams"))
-        preload_own("libweir-sync.so");
+    if ((env_check("races") || env_check("races=streams")) && !preload_own("libweir-sync.so"))
+        fprintf(stderr,
+                "weir run: %s/weir/libweir-sync.so is not there: locks of the program's threads "
+                "are not seen, and what they order may be reported as a race\n",
+                weir_library_directory());
 }
 
 int weir_run(int argc, char **argv)

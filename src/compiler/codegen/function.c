@@ -76,7 +76,7 @@ void emit_suspend(struct codegen *cg, const struct jblock *blk)
         if (ptx_has(blk->term_instr, PTX_M_red))
             barrier_count_votes(cg, blk->term_instr);
         check_order(cg, JIT_ORDER_BLOCK, mask_bits(cg), c32(cg, 0), NULL);
-        sync_barrier(cg);
+        sync_barrier(cg, blk->term_instr);
         suspend_warp(cg, blk, true);
         return;
     }

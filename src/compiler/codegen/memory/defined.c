@@ -222,12 +222,24 @@ void sync_enter_region(struct codegen *cg)
         LLVMBuildStore(cg->alu.b, c32(cg, 0), leaving_slot(cg));
 }
 
-void sync_barrier(struct codegen *cg)
+/* Which barrier of the source it is, where all threads must come to the same one; 0: a barrier for
+ * some threads, or one to which each thread may come by a way of its own (barrier.sync without
+ * .aligned). */
+static uint32_t barrier_site(const struct ptx_instr *i)
+{
+    bool reduces = ptx_has(i, PTX_M_red),
+         aligned = i->op == PTX_OP_bar || ptx_has(i, PTX_M_aligned);
+    bool all = i->noperands == (reduces ? 3 : 1) && !ptx_has(i, PTX_M_wait_group);
+    return aligned && all ? (uint32_t)i->line : 0;
+}
+
+void sync_barrier(struct codegen *cg, const struct ptx_instr *i)
 {
     if (!asked(cg, JIT_CHECKS_SYNC))
         return;
-    LLVMValueRef args[2] = {cg->block.ptr, mask_bits(cg)};
-    call_helper(cg, "weir_rt_sync_barrier", LLVMVoidTypeInContext(cg->alu.ctx), args, 2);
+    debug_at(cg, i); /* it ends its block, and is none of the instructions in it */
+    LLVMValueRef args[3] = {cg->block.ptr, mask_bits(cg), c32(cg, barrier_site(i))};
+    call_helper(cg, "weir_rt_sync_barrier", LLVMVoidTypeInContext(cg->alu.ctx), args, 3);
 }
 
 void sync_warp(struct codegen *cg, const struct ptx_operand *members)

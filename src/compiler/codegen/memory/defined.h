@@ -15,7 +15,7 @@ bool defined_is_copied(struct codegen *cg, const struct ptx_instr *load);
 void defined_store(struct codegen *cg, const struct ptx_operand *at, unsigned space, unsigned bytes,
                    int vec, const struct ptx_operand *data);
 /* The active lanes come to a barrier of the block; to an operation of a warp that names members. */
-void sync_barrier(struct codegen *cg);
+void sync_barrier(struct codegen *cg, const struct ptx_instr *i);
 void sync_warp(struct codegen *cg, const struct ptx_operand *members);
 /* Lanes wait at a block: if that only ends their threads, they count as ended. A region begins. */
 void sync_leave(struct codegen *cg, int32_t block, LLVMValueRef lanes);

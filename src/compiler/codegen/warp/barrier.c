@@ -126,7 +126,7 @@ void barrier_wait_numbered(struct codegen *cg, const struct jblock *blk)
     LLVMBuilderRef b = cg->alu.b;
     if (ptx_has(blk->term_instr, PTX_M_red))
         barrier_count_votes(cg, blk->term_instr);
-    sync_barrier(cg);
+    sync_barrier(cg, blk->term_instr);
     LLVMValueRef id = barrier_id(cg, blk->term_instr), count = barrier_count(cg, blk->term_instr);
     flow_wait(cg, blk);
     frame_transfer(cg, blk->resume, true);
