@@ -357,6 +357,8 @@ static enum device_error time_of(struct device_event *e, uint64_t *time_ns)
         status = DEVICE_NOT_RECORDED;
     else if (stream_completed(e->stream) < e->count)
         status = DEVICE_NOT_READY;
+    else if (observed()) /* it says "done" as a query does */
+        observed_host(OBSERVE_EVENT_QUERY, e->stream, e->count, e->number, 0);
     *time_ns = e->time_ns;
     pthread_mutex_unlock(&e->lock);
     return status;

@@ -126,9 +126,9 @@ bool order_part_follows(struct moment **part, const struct vclock *before);
 /* Whether a wait that is not over, by a host function or for a value, may yet order the two. */
 bool order_may_come(const struct moment *a, const struct moment *b);
 /* What the host does from now on comes after that, too: whether it did not before; and all that it
- * comes after. */
+ * has done and comes after, a new reference. */
 bool order_host_joins(const struct vclock *before);
-const struct vclock *order_host_knows(void);
+struct vclock *order_host_releases(void);
 /* Stream memory operations: a wait that has ended comes after the write that it waited for. */
 void order_value_written(struct moment *m);
 void order_value_met(struct moment *m);

@@ -29,6 +29,8 @@ static struct {
 /* What the host has seen end. */
 static struct vclock *host_clock;
 static uint64_t host_tick = 1;
+/* What it has done up to a tick is, in clocks, a position in a stream that is none. */
+static const uint64_t HOST_STREAM = (uint64_t)1 << 61;
 
 /* ---- streams ---- */
 
@@ -311,6 +313,19 @@ static bool before_by_values(const struct moment *a, const struct moment *b)
     return false;
 }
 
+/* A node that comes after a host node which has waited for what the host did before. */
+static bool host_before_by_nodes(const struct moment *a, const struct moment *b)
+{
+    for (uint32_t i = 0; b->launch != NULL && i < b->launch->event_count; i++) {
+        const struct node_event *e = &b->launch->events[i];
+        if (e->waited != NULL &&
+            (b->id.node == e->node || node_has(b->launch->graph, b->id.node, e->node)) &&
+            vclock_get(e->waited, HOST_STREAM) > a->tick)
+            return true;
+    }
+    return false;
+}
+
 /* A node whose end an event node has recorded, and one that comes after what an event node has
  * waited for. */
 static bool before_by_nodes(const struct moment *a, const struct moment *b)
@@ -334,7 +349,8 @@ static bool before_by_nodes(const struct moment *a, const struct moment *b)
 bool moment_before(const struct moment *a, const struct moment *b)
 {
     if (a->kind == MOMENT_HOST || (a->kind == MOMENT_FREE && a->id.stream == 0))
-        return a->tick < b->tick;
+        return a->tick < b->tick || vclock_get(b->after, HOST_STREAM) > a->tick ||
+               host_before_by_nodes(a, b);
     if (b->kind != MOMENT_HOST && a->id.stream == b->id.stream && b->id.stream != 0) {
         if (a->launch != NULL && a->launch == b->launch)
             return a->id.node == b->id.node || node_has(a->launch->graph, b->id.node, a->id.node) ||
@@ -740,7 +756,10 @@ bool order_host_joins(const struct vclock *before)
     return host_clock != had;
 }
 
-const struct vclock *order_host_knows(void) { return host_clock; }
+struct vclock *order_host_releases(void)
+{
+    return vclock_raise(vclock_ref(host_clock), HOST_STREAM, ++host_tick);
+}
 
 /* ---- values in memory ---- */
 

@@ -103,16 +103,16 @@ static void follow(const struct vclock *before)
     }
 }
 
-/* All that the thread has done and what it comes after. */
-static const struct vclock *known(void)
+/* All that the thread has done and what it comes after; a new reference. */
+static struct vclock *known(void)
 {
     if (inside == NULL || inside->part == NULL)
-        return order_host_knows();
+        return order_host_releases();
     if (inside->release == NULL) {
         inside->release = order_part_ends(&inside->part);
         races_host_part(inside->part);
     }
-    return inside->release;
+    return vclock_ref(inside->release);
 }
 
 void sync_functions_come(void) { atomic_store_explicit(&functions, true, memory_order_relaxed); }
@@ -160,11 +160,15 @@ void races_host_sync(enum host_sync how, const void *object, bool own)
     if (races_inside)
         return;
     races_enter();
+    struct vclock *before = NULL;
     bool function = inside != NULL && inside->part != NULL;
     if (!function)
         races_host_thread();
     switch (how) {
-    case HOST_RELEASE: object_released(object, known()); break;
+    case HOST_RELEASE:
+        before = known();
+        object_released(object, before);
+        break;
     case HOST_ACQUIRE:
         follow(objects.all);
         if (objects.count > 0)
@@ -172,13 +176,14 @@ void races_host_sync(enum host_sync how, const void *object, bool own)
         break;
     case HOST_JOIN:
         if (function)
-            follow(order_host_knows());
+            follow(before = order_host_releases());
         break;
     case HOST_PUBLISH: /* who has seen it is not known */
-        if (function && order_host_joins(known()))
+        if (function && order_host_joins(before = known()))
             races_host_saw();
         break;
     default: break;
     }
+    vclock_unref(before);
     races_leave();
 }

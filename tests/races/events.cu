@@ -170,3 +170,20 @@ CASE(timing_is_no_order)
     DO(cudaEventElapsedTime(&ms, from, to));
     sum<<<1, 32, 0, b>>>(d, N, out); // @2 kernel read
 }
+
+/* A time between two events is told when both are over, as a query tells it. */
+CASE(elapsed_time_says_done)
+{
+    cudaEvent_t from, to;
+    float ms;
+    DO(cudaEventCreate(&from));
+    DO(cudaEventCreate(&to));
+    DO(cudaEventRecord(from, a));
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    DO(cudaEventRecord(to, a));
+    while (repaired && cudaEventElapsedTime(&ms, from, to) == cudaErrorNotReady)
+        ;
+    sink = h[1]; // @2 host read
+    DO(cudaEventDestroy(from));
+    DO(cudaEventDestroy(to));
+}

@@ -358,3 +358,42 @@ CASE(forked_meanwhile)
     sem_wait(&semaphore);
     sink = h[1]; // @2 host read
 }
+
+/* A copy behind a function that waits for the program: what this has written before comes first. */
+static void CUDART_CB awaits_post(void *) { sem_wait(&semaphore); }
+static void CUDART_CB awaits_notice(void *) { await_notice(); }
+
+CASE(copy_behind_a_wait_for_a_post)
+{
+    DO(cudaLaunchHostFunc(a, awaits_post, nullptr));
+    DO(cudaMemcpyAsync(d, h, N * sizeof(int), cudaMemcpyHostToDevice, a)); // @1 copy read
+    if (!repaired)
+        sem_post(&semaphore);
+    h[1] = 1; // @2 host write
+    if (repaired)
+        sem_post(&semaphore);
+}
+
+CASE(copy_behind_a_wait_for_a_notice)
+{
+    DO(cudaLaunchHostFunc(a, awaits_notice, nullptr));
+    DO(cudaMemcpyAsync(d, h, N * sizeof(int), cudaMemcpyHostToDevice, a)); // @1 copy read
+    if (!repaired)
+        notifies(nullptr);
+    h[1] = 1; // @2 host write
+    if (repaired)
+        notifies(nullptr);
+}
+
+/* The same in a stream that waits for that one. */
+CASE(copy_in_a_stream_that_waits_for_a_wait)
+{
+    DO(cudaLaunchHostFunc(a, awaits_post, nullptr));
+    order(a, b);
+    DO(cudaMemcpyAsync(d, h, N * sizeof(int), cudaMemcpyHostToDevice, b)); // @1 copy read
+    if (!repaired)
+        sem_post(&semaphore);
+    h[1] = 1; // @2 host write
+    if (repaired)
+        sem_post(&semaphore);
+}
