@@ -75,6 +75,37 @@ static bool same_line(const struct finding_place *a, const struct finding_place 
     return a->line == b->line && strcmp(a->file, b->file) == 0;
 }
 
+/* Code for several warps may stand side by side, so that one instruction of the source is several.
+ * What was told of the grid that is told of now: */
+static struct {
+    pthread_mutex_t lock;
+    struct observe_id id;
+    struct {
+        struct told {
+            enum observe_finding kind;
+            struct finding_place place;
+        } *items;
+        size_t count, cap;
+    } told;
+} latest = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool is_new(const struct observe_found *f, const struct finding_place *place)
+{
+    bool known = false;
+    pthread_mutex_lock(&latest.lock);
+    if (memcmp(&latest.id, &f->id, sizeof f->id) != 0) {
+        latest.id = f->id;
+        latest.told.count = 0;
+    }
+    for (size_t i = 0; i < latest.told.count && !known; i++)
+        known =
+            latest.told.items[i].kind == f->kind && same_line(&latest.told.items[i].place, place);
+    if (!known)
+        vec_push(&latest.told, (struct told){f->kind, *place});
+    pthread_mutex_unlock(&latest.lock);
+    return !known;
+}
+
 static void on_found(const struct observe_found *f)
 {
     struct strbuf text = {0}, members = {0}, what = {0};
@@ -82,6 +113,8 @@ static void on_found(const struct observe_found *f)
     bool init = f->kind == OBSERVE_UNWRITTEN, known;
     const char *name = kernel_names.demangle(f->name);
     known = kernel_names.place(f->kernel, f->pc, &place);
+    if (known && !is_new(f, &place))
+        return;
     put_what(&what, f);
     if (f->kind == OBSERVE_OTHER_BARRIER &&
         kernel_names.place(f->kernel, f->other_pc, &other_place)) {

@@ -389,6 +389,8 @@ static void look(uint64_t at, enum access how, const void *pc)
         races_host_pending(function, how, at, at + 1);
         return;
     }
+    if (how == ACCESS_READ && order_value_read(at))
+        races_host_saw();
     struct moment *m = order_host(pc);
     shadow_look(m, how, at, at + 1, held_race);
     moment_unref(m);

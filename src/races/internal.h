@@ -48,6 +48,17 @@ uint64_t vclock_get(const struct vclock *v, uint64_t stream); /* 0: none */
 struct vclock *vclock_join(struct vclock *v, const struct vclock *other);
 struct vclock *vclock_raise(struct vclock *v, uint64_t stream, uint64_t position);
 
+/* ---- executable graphs (graph.c) ---- */
+
+struct graph;
+struct graph *graph_ref(uint64_t number); /* made when it is first heard of */
+void graph_unref(struct graph *g);
+uint64_t graph_number(const struct graph *g);
+/* Whether the node comes after the other one. */
+bool graph_comes_after(const struct graph *g, uint32_t node, uint32_t before);
+void order_graph_node(const struct observe_node *n);
+void order_graph_ended(uint64_t graph);
+
 /* ---- order (order.c) ---- */
 
 enum moment_kind { MOMENT_WORK, MOMENT_ALLOCATION, MOMENT_FREE, MOMENT_HOST };
@@ -98,6 +109,8 @@ bool moment_before(const struct moment *a, const struct moment *b);
 bool moment_seen(const struct moment *a);
 
 void order_stream_made(const struct observe_stream *s);
+/* The device that the stream is of, if there are streams of several. */
+bool order_one_of_devices(uint64_t stream, int *device);
 /* The moment of work that is enqueued; a new reference, NULL for what makes order only. */
 struct moment *order_enqueued(const struct observe_work *w);
 /* Of work that is under way: a node, or a grid that a kernel has launched counts as the work that
@@ -114,8 +127,6 @@ struct moment *order_host(const void *pc);
 /* What the host does from now on comes after the moment. */
 void order_host_follows(const struct moment *m);
 void order_host_saw(const struct observe_seen *s);
-void order_graph_node(const struct observe_node *n);
-void order_graph_ended(uint64_t graph);
 /* Parts of a host function (sync.c). Its first one begins. */
 void order_part_begins(struct moment *m);
 /* The part is over, another takes its place: what comes after all that it did, a new reference. */
@@ -131,6 +142,8 @@ bool order_host_joins(const struct vclock *before);
 struct vclock *order_host_releases(void);
 /* Stream memory operations: a wait that has ended comes after the write that it waited for. */
 void order_value_written(struct moment *m);
+/* The host reads a byte that such a write, which is over, may have written: it comes after that. */
+bool order_value_read(uint64_t address);
 void order_value_met(struct moment *m);
 
 /* ---- who accessed what (shadow.c) ---- */

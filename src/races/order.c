@@ -8,6 +8,8 @@
 
 struct stream {
     uint64_t id, context;
+    int device;
+    bool made; /* the former are known */
     bool blocking, legacy;
     uint64_t last;    /* count of the latest work */
     uint64_t points;  /* moments of memory since */
@@ -49,8 +51,19 @@ void order_stream_made(const struct observe_stream *made)
 {
     struct stream *s = stream_of(made->id);
     s->context = made->context;
+    s->device = made->device;
+    s->made = true;
     s->blocking = made->blocking;
     s->legacy = made->kind == OBSERVE_LEGACY;
+}
+
+bool order_one_of_devices(uint64_t stream, int *device)
+{
+    bool several = false;
+    *device = stream_of(stream)->device;
+    for (size_t i = 0; i < streams.count && !several; i++)
+        several = streams.items[i]->made && streams.items[i]->device != *device;
+    return several;
 }
 
 static struct vclock *past_of(const struct stream *s, uint64_t count)
@@ -114,27 +127,6 @@ static void stream_forget(struct stream *s, uint64_t count)
 
 /* ---- graphs ---- */
 
-/* A node, and all that it comes after, as bits by number. */
-struct graph_node {
-    uint32_t branch; /* 0: of the graph itself */
-    uint64_t *before;
-    uint32_t words;
-};
-
-struct graph {
-    uint64_t number;
-    uint32_t refs;
-    struct {
-        struct graph_node *items;
-        size_t count, cap;
-    } nodes; /* by number */
-};
-
-static struct {
-    struct graph **items;
-    size_t count, cap;
-} graphs;
-
 /* A launch of a graph. */
 struct launch {
     uint32_t refs;
@@ -147,87 +139,6 @@ struct launch {
     } *events;
     uint32_t event_count;
 };
-
-static struct graph *graph_of(uint64_t number)
-{
-    for (size_t i = graphs.count; i > 0; i--)
-        if (graphs.items[i - 1]->number == number)
-            return graphs.items[i - 1];
-    struct graph *g = xcalloc(1, sizeof *g);
-    g->number = number;
-    g->refs = 1;
-    vec_push(&graphs, g);
-    return g;
-}
-
-static void graph_unref(struct graph *g)
-{
-    if (--g->refs > 0)
-        return;
-    for (size_t i = 0; i < g->nodes.count; i++)
-        free(g->nodes.items[i].before);
-    free(g->nodes.items);
-    free(g);
-}
-
-void order_graph_ended(uint64_t number)
-{
-    for (size_t i = 0; i < graphs.count; i++)
-        if (graphs.items[i]->number == number) {
-            graph_unref(graphs.items[i]);
-            graphs.items[i] = graphs.items[--graphs.count];
-            return;
-        }
-}
-
-static bool node_has(const struct graph *g, uint32_t node, uint32_t before)
-{
-    if (node >= g->nodes.count)
-        return false;
-    const struct graph_node *n = &g->nodes.items[node];
-    return before / 64 < n->words && (n->before[before / 64] >> before % 64 & 1) != 0;
-}
-
-static void node_add(struct graph_node *n, uint32_t before)
-{
-    uint32_t words = before / 64 + 1;
-    if (words > n->words) {
-        n->before = xrealloc(n->before, words * sizeof *n->before);
-        memset(n->before + n->words, 0, (words - n->words) * sizeof *n->before);
-        n->words = words;
-    }
-    n->before[before / 64] |= (uint64_t)1 << before % 64;
-}
-
-/* What comes after `other` comes after all that this does, and after the bodies of a branch. */
-static void node_follows(struct graph *g, struct graph_node *n, uint32_t other)
-{
-    node_add(n, other);
-    if (other >= g->nodes.count)
-        return;
-    for (uint32_t b = 1; b < g->nodes.count; b++)
-        if (node_has(g, other, b) || g->nodes.items[b].branch == other)
-            node_add(n, b);
-}
-
-void order_graph_node(const struct observe_node *told)
-{
-    struct graph *g = graph_of(told->graph);
-    if (told->changed)
-        return; /* edges stay */
-    while (g->nodes.count <= told->node)
-        vec_push(&g->nodes, (struct graph_node){0});
-    struct graph_node n = {.branch = told->branch};
-    if (told->branch != 0) {
-        node_add(&n, told->branch);
-        for (uint32_t b = 1; b < g->nodes.count; b++)
-            if (node_has(g, told->branch, b))
-                node_add(&n, b);
-    }
-    for (uint32_t i = 0; i < told->after_count; i++)
-        node_follows(g, &n, told->after[i]);
-    g->nodes.items[told->node] = n;
-}
 
 static void launch_unref(struct launch *l)
 {
@@ -319,7 +230,7 @@ static bool host_before_by_nodes(const struct moment *a, const struct moment *b)
     for (uint32_t i = 0; b->launch != NULL && i < b->launch->event_count; i++) {
         const struct node_event *e = &b->launch->events[i];
         if (e->waited != NULL &&
-            (b->id.node == e->node || node_has(b->launch->graph, b->id.node, e->node)) &&
+            (b->id.node == e->node || graph_comes_after(b->launch->graph, b->id.node, e->node)) &&
             vclock_get(e->waited, HOST_STREAM) > a->tick)
             return true;
     }
@@ -333,13 +244,13 @@ static bool before_by_nodes(const struct moment *a, const struct moment *b)
     for (uint32_t i = 0; a->launch != NULL && i < a->launch->event_count; i++) {
         const struct node_event *e = &a->launch->events[i];
         if (e->as.count != 0 && vclock_get(b->after, e->as.stream) >= position_of(e->as.count) &&
-            (node_has(a->launch->graph, e->node, a->id.node) ||
+            (graph_comes_after(a->launch->graph, e->node, a->id.node) ||
              (e->node == a->id.node && a->part <= e->part)))
             return true;
     }
     for (uint32_t i = 0; b->launch != NULL && i < b->launch->event_count; i++) {
         const struct node_event *e = &b->launch->events[i];
-        if (e->waited != NULL && node_has(b->launch->graph, b->id.node, e->node) &&
+        if (e->waited != NULL && graph_comes_after(b->launch->graph, b->id.node, e->node) &&
             vclock_get(e->waited, a->id.stream) >= a->position)
             return true;
     }
@@ -353,7 +264,8 @@ bool moment_before(const struct moment *a, const struct moment *b)
                host_before_by_nodes(a, b);
     if (b->kind != MOMENT_HOST && a->id.stream == b->id.stream && b->id.stream != 0) {
         if (a->launch != NULL && a->launch == b->launch)
-            return a->id.node == b->id.node || node_has(a->launch->graph, b->id.node, a->id.node) ||
+            return a->id.node == b->id.node ||
+                   graph_comes_after(a->launch->graph, b->id.node, a->id.node) ||
                    before_by_nodes(a, b);
         return a->position < b->position;
     }
@@ -490,8 +402,7 @@ struct moment *order_enqueued(const struct observe_work *w)
     if (w->kind == OBSERVE_GRAPH) {
         m->launch = xcalloc(1, sizeof *m->launch);
         m->launch->refs = 1;
-        m->launch->graph = graph_of(w->graph);
-        m->launch->graph->refs++;
+        m->launch->graph = graph_ref(w->graph);
     }
     return m;
 }
@@ -667,8 +578,8 @@ struct vclock *order_part_ends(struct moment **part)
     if (m->launch == NULL) {
         v = vclock_raise(v, m->id.stream, m->position);
     } else {
-        struct observe_id as = {(uint64_t)1 << 62 | m->launch->graph->number << 24 | m->id.node,
-                                ++releases, 0};
+        struct observe_id as = {
+            (uint64_t)1 << 62 | graph_number(m->launch->graph) << 24 | m->id.node, ++releases, 0};
         launch_add(m->launch, (struct node_event){.node = m->id.node, .as = as, .part = m->part});
         v = vclock_raise(v, m->id.stream, first_part(m));
         v = vclock_raise(v, as.stream, position_of(as.count));
@@ -771,6 +682,21 @@ static struct {
 } written;
 
 void order_value_written(struct moment *m) { vec_push(&written, (struct written){moment_ref(m)}); }
+
+bool order_value_read(uint64_t address)
+{
+    bool follows = false;
+    for (size_t i = 0; i < written.count; i++) {
+        struct moment *m = written.items[i].by;
+        uint64_t low = (uint64_t)(uintptr_t)m->value.address;
+        if (address < low || address >= low + m->value.bytes || moment_seen(m) ||
+            pending_find(&m->id) != NULL)
+            continue;
+        order_host_follows(m);
+        follows = true;
+    }
+    return follows;
+}
 
 static bool satisfies(uint64_t now, const struct moment *wait)
 {

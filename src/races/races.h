@@ -2,7 +2,7 @@
  * functions, the host itself, and by allocation and free in stream order. An observer
  * (observe/observe.h); what a race is, is decided by happens-before, never by what ran when.
  *
- * How it is divided: clock.c and order.c know what comes after what, sync.c what
+ * How it is divided: clock.c, graph.c and order.c know what comes after what, sync.c what
  * the host's locks add to it; shadow.c keeps who last read
  * and wrote each byte; host.c sees the host's own accesses; report.c writes what was found;
  * races.c is the observer, which brings them together. */

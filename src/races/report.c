@@ -48,45 +48,60 @@ static struct {
 
 /* ---- memory ---- */
 
+/* By address, none beside another's bytes. */
 static struct {
-    struct allocation *items;
+    struct allocation **items;
     size_t count, cap;
 } allocations;
 
+/* The first that ends after the address. */
+static size_t allocations_from(uint64_t address)
+{
+    size_t low = 0, high = allocations.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct observe_memory *t = &allocations.items[middle]->told;
+        if (t->address + t->bytes <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 void report_memory(const struct observe_memory *m, bool made)
 {
-    if (!made) /* it stays to be named until its addresses are others' */
+    if (!made || m->bytes == 0) /* it stays to be named until its addresses are others' */
         return;
-    struct allocation a = {.told = *m};
-    uint64_t end = m->address + m->bytes;
-    size_t kept = 0;
-    finding_site_here(&a.made);
-    for (size_t i = 0; i < allocations.count; i++) {
-        const struct observe_memory *t = &allocations.items[i].told;
-        if (t->address + t->bytes <= m->address || t->address >= end)
-            allocations.items[kept++] = allocations.items[i];
-    }
-    allocations.count = kept;
-    vec_push(&allocations, a);
+    struct allocation *a = xcalloc(1, sizeof *a);
+    a->told = *m;
+    finding_site_here(&a->made);
+    size_t first = allocations_from(m->address), end = first;
+    for (; end < allocations.count && allocations.items[end]->told.address < m->address + m->bytes;
+         end++)
+        free(allocations.items[end]);
+    size_t after = allocations.count - end;
+    if (end == first) /* one more */
+        vec_push(&allocations, NULL);
+    memmove(allocations.items + first + 1, allocations.items + end,
+            after * sizeof(struct allocation *));
+    allocations.items[first] = a;
+    allocations.count = first + 1 + after;
 }
 
 void report_named(uint64_t address, const char *name)
 {
-    for (size_t i = allocations.count; i > 0; i--)
-        if (allocations.items[i - 1].told.address == address) {
-            allocations.items[i - 1].variable = races_names.demangle(name);
-            return;
-        }
+    size_t at = allocations_from(address);
+    if (at < allocations.count && allocations.items[at]->told.address == address)
+        allocations.items[at]->variable = races_names.demangle(name);
 }
 
 static const struct allocation *allocation_of(uint64_t address)
 {
-    for (size_t i = allocations.count; i > 0; i--) {
-        const struct allocation *a = &allocations.items[i - 1];
-        if (address - a->told.address < a->told.bytes)
-            return a;
-    }
-    return NULL;
+    size_t at = allocations_from(address);
+    return at < allocations.count && allocations.items[at]->told.address <= address
+               ? allocations.items[at]
+               : NULL;
 }
 
 struct allocation *report_allocation(uint64_t address)
@@ -283,7 +298,10 @@ static const char *kind_word(const struct side *s)
 
 void report_put_stream(struct strbuf *sb, uint64_t stream)
 {
-    if ((uint32_t)stream == 1 && stream >> 32 != 0)
+    int device;
+    if ((uint32_t)stream == 1 && stream >> 32 != 0 && order_one_of_devices(stream, &device))
+        sb_printf(sb, "the legacy default stream of device %d", device);
+    else if ((uint32_t)stream == 1 && stream >> 32 != 0)
         sb_printf(sb, "the legacy default stream");
     else
         sb_printf(sb, "stream %llu", (unsigned long long)stream);

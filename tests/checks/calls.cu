@@ -93,6 +93,18 @@ CASE(fault_again_after_it_was_looked_at)
     cudaFree(p); // refused, with the same error
 }
 
+/* A copy to what was freed is refused, and the error alone is told. */
+CASE(copy_to_freed_memory)
+{
+    int *p, *large, h[16] = {0};
+    DO(cudaMalloc(&p, 64));
+    DO(cudaMalloc(&large, 8 << 20));
+    DO(cudaFree(p));
+    DO(cudaFree(large));
+    cudaMemcpy(p, h, 64, cudaMemcpyHostToDevice); // EXPECT unchecked error: cudaMemcpy at \S*LINE failed with 1 .cudaErrorInvalidValue
+    cudaMemcpy(large, h, 64, cudaMemcpyHostToDevice); // EXPECT unchecked error: cudaMemcpy at \S*LINE failed with 1 .cudaErrorInvalidValue
+}
+
 CASE(wrong_direction)
 {
     int *p, *h = (int *)malloc(64);

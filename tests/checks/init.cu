@@ -175,3 +175,18 @@ CASE(of_pools)
     add<<<1, N>>>(a, b);
     DO(cudaDeviceSynchronize());
 }
+
+/* Warps may have instructions of their own for one line: it is told once. */
+__global__ void two_warps(const int *p, int *result)
+{
+    atomicAdd(result, p[threadIdx.x]);
+}
+CASE(one_line_of_two_warps)
+{
+    int *p, *result;
+    DO(cudaMalloc(&p, 64 * sizeof *p));
+    DO(cudaMalloc(&result, sizeof *result));
+    DO(cudaMemset(result, 0, sizeof *result));
+    two_warps<<<1, 64>>>(p, result); // EXPECT uninitialised read: in kernel two_warps
+    DO(cudaDeviceSynchronize());
+}

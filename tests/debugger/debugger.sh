@@ -37,8 +37,17 @@ weir warp 1
 weir where
 weir block 2
 weir where
+python
+def refused():
+    try:
+        gdb.execute("weir block 9,9,9")
+    except gdb.error as e:
+        print("refused: %s" % e)
+end
+python refused()
 delete
 continue
+python refused()
 GDB
     WEIR_SCHEDULE=fixed timeout 200 gdb -nx -q -batch -ex "source $script" -x "$work/commands" \
         "$program" >"$work/gdb" 2>&1
@@ -66,7 +75,9 @@ GDB
     has "weir warp" "^work block \(0,0,0\) of \(4,1,1\), warp 1" "$work/gdb"
     has "weir warp: threads" "^threads \(32,0,0\) to \(63,0,0\)" "$work/gdb"
     has "weir block" "^work block \(2,0,0\) of \(4,1,1\)" "$work/gdb"
+    has "no such block" "^refused: the grid has \(4,1,1\) blocks" "$work/gdb"
     has "the program ends as it would" "^180$" "$work/gdb"
+    has "no block after the end" "^refused: no program runs" "$work/gdb"
     check_library
 }
 

@@ -25,7 +25,7 @@ static void settle()
 
 CASE(kernel_of_the_source_then_copy)
 {
-    prepare_far();
+    prepare_far(); // SAYS in the legacy default stream of device 1
     fill<<<1, 32>>>(far, N); // @1 kernel write
     DO(cudaSetDevice(0));
     DO(cudaMemcpyPeerAsync(d, 0, far, 1, N * sizeof(int), repaired ? 0 : a)); // @2 copy read

@@ -359,11 +359,11 @@ CASE(forked_meanwhile)
     sink = h[1]; // @2 host read
 }
 
-/* A copy behind a function that waits for the program: what this has written before comes first. */
+/* A copy after a function that waits for the program: what this has written before comes first. */
 static void CUDART_CB awaits_post(void *) { sem_wait(&semaphore); }
 static void CUDART_CB awaits_notice(void *) { await_notice(); }
 
-CASE(copy_behind_a_wait_for_a_post)
+CASE(copy_after_a_wait_for_a_post)
 {
     DO(cudaLaunchHostFunc(a, awaits_post, nullptr));
     DO(cudaMemcpyAsync(d, h, N * sizeof(int), cudaMemcpyHostToDevice, a)); // @1 copy read
@@ -374,7 +374,7 @@ CASE(copy_behind_a_wait_for_a_post)
         sem_post(&semaphore);
 }
 
-CASE(copy_behind_a_wait_for_a_notice)
+CASE(copy_after_a_wait_for_a_notice)
 {
     DO(cudaLaunchHostFunc(a, awaits_notice, nullptr));
     DO(cudaMemcpyAsync(d, h, N * sizeof(int), cudaMemcpyHostToDevice, a)); // @1 copy read

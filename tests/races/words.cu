@@ -61,3 +61,14 @@ CASE(word_written_by_a_copy)
         order(a, b);
     DO(cudaMemcpyAsync((void *)WORD, h, 4, cudaMemcpyHostToDevice, b)); // @2 copy write
 }
+
+/* A host that reads what a stream has written, in memory that both reach, comes after that. */
+CASE(host_polls_a_written_value)
+{
+    volatile int *flag = h2;
+    fill<<<1, 32, 0, a>>>(h, N); // @1 kernel write
+    DO(cuStreamWriteValue32(repaired ? (CUstream)a : (CUstream)b, (CUdeviceptr)h2, 1, 0));
+    while (*flag == 0)
+        ;
+    sink = h[3]; // @2 host read
+}

@@ -143,6 +143,8 @@ until the block comes to the line at which the selected thread is."""
     def invoke(self, argument, from_tty):
         wanted = tuple(numbers(argument, 3))
         before = gdb.selected_thread()
+        if before is None:
+            raise gdb.GdbError("no program runs")
         for thread in gdb.selected_inferior().threads():
             thread.switch()
             frame = kernel_frame()
@@ -151,6 +153,9 @@ until the block comes to the line at which the selected thread is."""
                 print(place(frame))
                 return
         before.switch()
+        count = triple(focus().read_var("gridDim"))
+        if any(at >= most for at, most in zip(wanted, count)):
+            raise gdb.GdbError("the grid has %s blocks" % text(count))
         go_on_to("blockIdx.x == %d && blockIdx.y == %d && blockIdx.z == %d" % wanted)
 
 

@@ -83,7 +83,11 @@ static void observe_direction(const void *dst, bool dst_host, const void *src, b
 /* The same for a side that the call says is the device's. */
 static void observe_device_side(const void *p)
 {
-    if (mem_kind_of(p, NULL) == MEM_PAGEABLE)
+    struct mem_place place;
+    if (mem_kind_of(p, NULL) != MEM_PAGEABLE)
+        return;
+    mem_place_of(p, &place);
+    if (place.relation == MEM_NOWHERE) /* else it is memory that was freed, and the call fails */
         observe_tolerated("a copy says that one side is device memory, which is pageable memory "
                           "of the host: undefined in CUDA, and refused where a GPU has no access "
                           "to pageable memory");
