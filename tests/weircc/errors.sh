@@ -126,6 +126,33 @@ fails
 says "paren.cu:5:"
 says "unsigned s = (SCALE;"
 
+# The word template left out, which nvcc misses in device code only when it cannot do without.
+cat >templates.cu <<'END'
+template <class D, class S> struct convert {
+    template <int n> __device__ static void all(D *to, const S *from) { to[n] = (D)from[n]; }
+    template <int n> __device__ D one(S from) const { return (D)from; }
+};
+template <> struct convert<float, int> {
+    template <unsigned long n> __device__ static void all(float *to, const int *from)
+    {
+        for (unsigned long i = 0; i < n; i++)
+            to[i] = (float)from[i];
+    }
+    template <int n> __device__ float one(int from) const { return (float)from; }
+};
+template <class D, class S, unsigned long n> __device__ void run(D *to, const S *from)
+{
+    convert<D, S> c;
+    convert<D, S>::all<n>(to, from);
+    to[n] = c.one<n>(from[0]);
+}
+__global__ void k(float *to, const int *from) { run<float, int, 4>(to, from); }
+int main() { return 0; }
+END
+run weircc -c templates.cu
+ok
+says_not error
+
 # Shared variables whose type has a constructor or a destructor: nvcc runs neither.
 cat >shared.cu <<'END'
 struct phase {

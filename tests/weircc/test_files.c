@@ -322,7 +322,7 @@ static void test_reworded_message(void)
 static void check_fix(const char *text, const char *expected)
 {
     struct strbuf sb = {0};
-    int changes = mend_text(text, false, &sb);
+    int changes = mend_text(text, &(struct mend_plan){0}, &sb);
     CHECK_STR(sb.items, expected);
     CHECK_EQ_INT(changes != 0, strcmp(text, expected) != 0);
     sb_free(&sb);
@@ -331,7 +331,7 @@ static void check_fix(const char *text, const char *expected)
 static void check_unions(const char *text, const char *expected)
 {
     struct strbuf sb = {0};
-    mend_text(text, true, &sb);
+    mend_text(text, &(struct mend_plan){.unions = true}, &sb);
     const char *after = strchr(sb.items, '\n'); /* the line that defines the union */
     CHECK(after != NULL);
     CHECK_STR(after != NULL ? after + 1 : "", expected);
@@ -375,6 +375,35 @@ static void test_mend_launches(void)
     check_fix("friend o &operator<< <T>(o &, v<w<T> > > (u));",
               "friend o &operator<< <T>(o &, v<w<T> > > (u));");
     check_fix("a << b; c < d;", "a << b; c < d;");
+}
+
+static void test_mend_templates(void)
+{
+    struct mend_plan plan = {0};
+    CHECK(!mend_learn("a.cu:1:2: error: no such thing\n", &plan));
+    const char *messages =
+        "a.cu:9:13: error: missing 'template' keyword prior to dependent template name 'cast'\n"
+        "    9 |     int r = V<D, S>::cast<n>(d, s);\n"
+        "a.cu:2:3: error: reference to overloaded function could not be resolved; did you mean\n"
+        "  219 |   conv<A<a>, b>::\tapply <n>(q->f(), w.get < 3 > (x));\n";
+    CHECK(mend_learn(messages, &plan));
+    CHECK(!mend_learn(messages, &plan));
+    CHECK_EQ_INT(plan.members.count, 3);
+    const char *text = "r = V<D, S>::cast<n>(d, s) + v.\n cast < (n > 2) >\n(d);\n"
+                       "q->cast<n>(d)->get<3>(); q->template cast<n>(d);\n"
+                       "a.cast < b; c.cast<d>::e(); x.other<n>(d); cast<n>(d);\n"
+                       "template <> int V<D, S>::cast<3>(D *, S *) { return 3; }\n";
+    struct strbuf sb = {0};
+    CHECK_EQ_INT(mend_text(text, &plan, &sb), 4);
+    CHECK_STR(sb.items,
+              "r = V<D, S>::template cast<n>(d, s) + v.\n template cast < (n > 2) >\n(d);\n"
+              "q->template cast<n>(d)->template get<3>(); q->template cast<n>(d);\n"
+              "a.cast < b; c.cast<d>::e(); x.other<n>(d); cast<n>(d);\n"
+              "template <> int V<D, S>::cast<3>(D *, S *) { return 3; }\n");
+    sb_free(&sb);
+    for (size_t i = 0; i < plan.members.count; i++)
+        free(plan.members.items[i]);
+    free(plan.members.items);
 }
 
 static void test_mend(void)
@@ -446,6 +475,7 @@ int main(void)
     enter_directory(directory);
     test_mend();
     test_mend_launches();
+    test_mend_templates();
     test_mend_shared();
     test_ptx_head();
     test_fatbin();

@@ -25,7 +25,7 @@ struct compilation {
     struct messages messages;
     struct strlist prerequisites; /* of the rule for make */
     bool mend;                    /* the source is compiled by way of mend */
-    bool unions;                  /* and shared variables with constructors are in unions */
+    struct mend_plan plan;        /* what is mended */
     bool launches;                /* and by way of launches: device code launches kernels */
     bool clusters;                /* kernels have __cluster_dims__ (clusters.h) */
     char *gpu_ptx;                /* the second form of the device code, NULL: it needs none */
@@ -110,7 +110,7 @@ static bool rewrite(struct compilation *c, enum pass pass, const char *text)
     if (c->dr->work.dryrun)
         return true;
     /* the host pass may have nothing to mend of what the device pass had */
-    if (c->mend && !mend_file(text, c->unions, d) && (pass == PASS_DEVICE || d->text[0] != '\0'))
+    if (c->mend && !mend_file(text, &c->plan, d) && (pass == PASS_DEVICE || d->text[0] != '\0'))
         return false;
     return !c->launches ||
            launches_rewrite_file(text, pass == PASS_DEVICE ? LAUNCH_DEVICE : LAUNCH_HOST, d);
@@ -202,25 +202,38 @@ static int run_learning(struct compilation *c, enum pass pass, const struct strl
     return status;
 }
 
+/* The same of slips in the text. */
+static bool learn_slips(struct compilation *c, const struct strbuf *errors)
+{
+    char *plain = excerpts_plain(errors->items, errors->count);
+    bool more = mend_learn(plain, &c->plan);
+    free(plain);
+    return more;
+}
+
 /* Runs a pass of clang. What clang refuses, but may take when it is rewritten, is tried again. When
- * mended asm statements are no better, the messages are those about the source as it stands. */
+ * mended text is no better, the messages are those about the source as it stands. */
 static int run_pass(struct compilation *c, enum pass pass, const struct strlist *command,
                     const struct run *run)
 {
     struct strbuf errors = {0};
     int status = run_learning(c, pass, command, run, &errors);
-    if (status != 0 && errors.count > 0 && !c->mend && say(&errors, mend_may_help)) {
+    bool mending = c->mend;
+    bool more = status != 0 && errors.count > 0 && learn_slips(c, &errors);
+    while (more) {
         struct strbuf mended = {0};
         c->mend = true;
-        c->unions = say(&errors, mend_needs_unions);
         int again = run_learning(c, pass, command, run, &mended);
-        c->mend = again == 0;
-        struct strbuf *other = c->mend ? &errors : &mended;
-        sb_free(other);
-        if (c->mend)
+        more = again != 0 && mended.count > 0 && learn_slips(c, &mended);
+        if (again == 0) {
+            struct strbuf refused = errors;
             errors = mended;
-        status = again == 0 ? 0 : status;
+            mended = refused;
+            status = 0;
+        }
+        sb_free(&mended);
     }
+    c->mend = status == 0 ? c->mend : mending;
     show(c, &errors);
     return status;
 }
@@ -522,8 +535,10 @@ static int make_host_text(struct compilation *c, const char *rdc, const char *te
     if (source == NULL)
         return 1;
     command_host_preprocess(&argv, dr, rdc);
+    /* shared variables are not among what is made of it */
+    struct mend_plan host = {.any = true, .members = c->plan.members};
     int status = run_compiler(c, &argv, "host compiler (preprocess)", source, NULL);
-    if (status == 0 && c->mend && !dr->work.dryrun && !mend_file(source, false, &dr->diag) &&
+    if (status == 0 && c->mend && !dr->work.dryrun && !mend_file(source, &host, &dr->diag) &&
         dr->diag.text[0] != '\0')
         status = 1;
     return status != 0 ? status : step_run(dr, STEP_HOST_TEXT, source, text, NULL);

@@ -8,19 +8,73 @@
 #include "files.h"
 #include "tokens.h"
 
-bool mend_needs_unions(const char *messages)
-{
-    return strstr(messages, "initialization is not supported for __shared__ variables") != NULL;
-}
-
-bool mend_may_help(const char *messages)
+/* Whether clang's messages are of the kind that mending may cure. */
+static bool may_help(const char *messages)
 {
     return strstr(messages, "invalid % escape in inline assembly string") != NULL ||
            strstr(messages, "error: expected ')'") != NULL ||
            strstr(messages, "error: expected expression") != NULL ||
            strstr(messages, "error: an attribute list cannot appear here") != NULL ||
-           strstr(messages, "error: 'alignas' attribute cannot be applied to types") != NULL ||
-           mend_needs_unions(messages);
+           strstr(messages, "error: 'alignas' attribute cannot be applied to types") != NULL;
+}
+
+/* Adds a name that begins at p. False when it was known. */
+static bool add_member(struct strlist *members, const char *p)
+{
+    char *name = xprintf("%.*s", (int)token_length(p), p);
+    bool added = !list_has(members, name);
+    if (added)
+        list_add(members, "%s", name);
+    free(name);
+    return added;
+}
+
+/* Adds the names in a line of source that are written as members with template arguments. */
+static bool add_members_of_line(struct strlist *members, const char *p)
+{
+    bool added = false;
+    for (bool member = false; *p != '\0' && *p != '\n';) {
+        size_t n = token_length(p);
+        if (member && token_is_word(*p) && p[n + strspn(p + n, " \t")] == '<')
+            added |= add_member(members, p);
+        if (!isspace((unsigned char)*p))
+            member = *p == ':' || *p == '.' || *p == '>';
+        p += n;
+    }
+    return added;
+}
+
+/* The word template is missing where clang names what it is missing before, or shows a line in
+ * which the name of a function is compared with something. */
+static bool learn_members(const char *messages, struct strlist *members)
+{
+    static const char named[] = "missing 'template' keyword prior to dependent template name '";
+    static const char shown[] = "error: reference to overloaded function could not be resolved";
+    bool added = false;
+    for (const char *p = messages; (p = strstr(p, named)) != NULL;) {
+        p += strlen(named);
+        added |= add_member(members, p);
+    }
+    for (const char *p = messages; (p = strstr(p, shown)) != NULL;) {
+        p += strcspn(p, "\n");
+        const char *line = p + (*p == '\n');
+        line += strspn(line, " 0123456789");
+        if (*line == '|')
+            added |= add_members_of_line(members, line + 1);
+    }
+    return added;
+}
+
+bool mend_learn(const char *messages, struct mend_plan *plan)
+{
+    bool unions =
+        !plan->unions &&
+        strstr(messages, "initialization is not supported for __shared__ variables") != NULL;
+    bool more = (!plan->any && may_help(messages)) || unions;
+    more |= learn_members(messages, &plan->members);
+    plan->unions |= unions;
+    plan->any |= more;
+    return more;
 }
 
 /* ---- tokens ---- */
@@ -29,6 +83,7 @@ bool mend_may_help(const char *messages)
 struct fixer {
     const char *p;
     struct strbuf *out;
+    const struct strlist *members; /* templates that are members */
     int changes;
     bool after_operator; /* the last token was that word */
     bool in_class_head;  /* after struct, class, union or enum, and attributes at most */
@@ -339,15 +394,63 @@ static void follow(struct fixer *f, char c)
         f->launches.count = 0;
 }
 
+/* ---- templates that are members ---- */
+
+/* After the template arguments whose < is at p; NULL: they do not end as such. */
+static const char *skip_angles(const char *p)
+{
+    for (int depth = 0; *p != '\0' && strchr(";{}", *p) == NULL;) {
+        if (*p == '(') {
+            p = skip_parentheses(p);
+            continue;
+        }
+        depth += *p == '<' ? 1 : *p == '>' ? -1 : 0;
+        if (depth == 0)
+            return p + 1;
+        p += token_length(p);
+    }
+    return NULL;
+}
+
+/* Whether what was written ends with one of the signs before a member. */
+static bool ends_as_scope(const struct strbuf *out)
+{
+    size_t n = out->count;
+    while (n > 0 && isspace((unsigned char)out->items[n - 1]))
+        n--;
+    char last = n > 0 ? out->items[n - 1] : ' ', before = n > 1 ? out->items[n - 2] : ' ';
+    return last == '.' || (last == ':' && before == ':') || (last == '>' && before == '-');
+}
+
+/* Before the name of a member template that is called with its arguments goes the word template. A
+ * function that is defined has a body after its parameters. */
+static void write_template(struct fixer *f, size_t n)
+{
+    if (f->members->count == 0 ||
+        !is_one_of(f->p, n, (const char *const *)f->members->items, f->members->count))
+        return;
+    const char *p = skip_blank(f->p + n);
+    if (*p != '<' || !ends_as_scope(f->out) || (p = skip_angles(p)) == NULL)
+        return;
+    p = skip_blank(p);
+    if (*p != '(')
+        return;
+    p = skip_blank(skip_parentheses(p));
+    if (*p == '{' || token_is_word(*p))
+        return;
+    sb_append(f->out, "template ", 9);
+    f->changes++;
+}
+
 /* ---- the text ---- */
 
-int mend_text(const char *text, bool unions, struct strbuf *out)
+int mend_text(const char *text, const struct mend_plan *plan, struct strbuf *out)
 {
     static const char *const words[] = {"asm", "__asm__", "__asm"};
     static const char *const class_keys[] = {"struct", "class", "union", "enum"};
-    struct fixer f = {.p = text, .out = out};
+    struct fixer f = {.p = text, .out = out, .members = &plan->members};
     sb_append(out, "", 0);
-    if (unions)
+    if (plan->unions)
         sb_printf(out, "%s", shared_union);
     size_t begin = out->count;
     while (*f.p != '\0') {
@@ -367,25 +470,26 @@ int mend_text(const char *text, bool unions, struct strbuf *out)
         size_t from = out->count;
         if (*f.p == '#' && out->count == begin) /* the first line marker */
             n = strcspn(f.p, "\n");
+        write_template(&f, n);
         copy(&f, n);
         if (is_asm)
             copy_asm(&f);
         if (is_attribute)
             copy_attribute(&f);
-        if (is_shared && unions)
+        if (is_shared && plan->unions)
             copy_shared(&f, from);
     }
     free(f.launches.items);
     return f.changes;
 }
 
-bool mend_file(const char *path, bool unions, struct diag *d)
+bool mend_file(const char *path, const struct mend_plan *plan, struct diag *d)
 {
     char *text = file_read(path, NULL, d);
     if (text == NULL)
         return false;
     struct strbuf out = {0};
-    int changes = mend_text(text, unions, &out);
+    int changes = mend_text(text, plan, &out);
     free(text);
     bool ok = changes > 0 && file_write(path, out.items, out.count, d);
     sb_free(&out);

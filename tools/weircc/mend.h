@@ -4,8 +4,12 @@
  *   a missing comma between operands.
  * - alignas after other attributes (`__shared__ alignas(16) float tile[16];`).
  * - Shared variables of types whose constructor or destructor does something, such as cuda::barrier
- *   with NVIDIA's CCCL. nvcc leaves both out and warns; clang refuses. They become members of unions.
+ *   with NVIDIA's CCCL. nvcc leaves both out and warns; clang refuses. They become members of
+ * unions.
  * - Blanks within the brackets of a launch (`kernel << < grid, block >> > (x);`).
+ * - The word template left out before a member that depends on a template's parameters
+ *   (`cast_to<T>::apply<n>(x)`, `v.apply<n>(x)`). nvcc reads a template's text when it is
+ * instantiated and so knows what is a template.
  *
  * Programs have them, so a file that clang refuses for one of these is compiled again from its
  * preprocessed text, in which they are mended. Nothing else is changed, and no line moves. */
@@ -13,17 +17,22 @@
 #define WEIRCC_MEND_H
 
 #include "base/base.h"
+#include "options.h"
 
-/* Whether clang's messages are of the kind that mending may cure. */
-bool mend_may_help(const char *messages);
+/* What is to be mended beyond what shows in the text alone. */
+struct mend_plan {
+    bool any;               /* a file is to be mended at all */
+    bool unions;            /* shared variables with constructors, in unions */
+    struct strlist members; /* names of member templates before which the word is missing */
+};
 
-/* Whether they are about shared variables with constructors: `unions` is for those. */
-bool mend_needs_unions(const char *messages);
+/* Adds what clang's messages say to the plan. True when mending by it may help more than before. */
+bool mend_learn(const char *messages, struct mend_plan *plan);
 
 /* Mends preprocessed text; appends the result. Returns the number of changes. */
-int mend_text(const char *text, bool unions, struct strbuf *out);
+int mend_text(const char *text, const struct mend_plan *plan, struct strbuf *out);
 
 /* Mends a file in place. False when there was nothing to mend or on an error (then a message). */
-bool mend_file(const char *path, bool unions, struct diag *d);
+bool mend_file(const char *path, const struct mend_plan *plan, struct diag *d);
 
 #endif
