@@ -26,6 +26,10 @@ bool container_is_elf(const void *data, size_t limit);
  * damaged; then there is a message. `limit` as of fatbin_find_ptx. */
 const char *container_find_ptx(const void *data, size_t limit, size_t *size, struct diag *d);
 
+/* How many bytes can be read from here on; SIZE_MAX where the system does not say. It reads a file of
+ * the system's: for images of unknown size alone. */
+size_t container_readable(const void *data);
+
 enum container_status {
     CONTAINER_OK,
     CONTAINER_UNKNOWN, /* nothing that device code comes in */

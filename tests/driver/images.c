@@ -2,7 +2,9 @@
  * wrappers, and what is refused: broken PTX, newer architectures, machine code, damage. */
 #include "common.h"
 
+#include <elf.h>
 #include <lz4.h>
+#include <sys/mman.h>
 #include <zstd.h>
 
 static const char tiny[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
@@ -364,10 +366,46 @@ static void many(void)
     CHECK(taken / MODULES < MOST_KIB);
 }
 
+/* A container or fat binary of unknown size whose offsets lead where nothing can be read. */
+static void wild_offsets(void)
+{
+    unsigned char *page =
+        mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    NEED(page != MAP_FAILED ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+    NEED(mprotect(page + 4096, 4096, PROT_NONE) == 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+    Elf64_Ehdr head = {
+        .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT, 'W'},
+        .e_shoff = sizeof head,
+        .e_shentsize = sizeof(Elf64_Shdr),
+        .e_shnum = 2,
+        .e_shstrndx = 1};
+    unsigned char *image = page + 4096 - sizeof head - 2 * sizeof(Elf64_Shdr);
+    static const uint64_t offsets[] = {4096, 1 << 20, 1ull << 40, UINT64_MAX - 100};
+    for (size_t n = 0; n < sizeof offsets / sizeof *offsets; n++) {
+        Elf64_Shdr sections[2] = {
+            {0}, {.sh_type = SHT_PROGBITS, .sh_offset = offsets[n], .sh_size = 64}};
+        memcpy(image, &head, sizeof head);
+        memcpy(image + sizeof head, sections, sizeof sections);
+        check_loads(image, CUDA_ERROR_NO_BINARY_FOR_GPU, NULL);
+        Elf64_Ehdr far = head;
+        far.e_shoff = offsets[n];
+        memcpy(image, &far, sizeof far);
+        check_loads(image, CUDA_ERROR_INVALID_IMAGE, "cut off");
+    }
+    static struct blob b;
+    start(&b);
+    entry(&b, 1, 70, RAW, tiny);
+    unsigned char *cut = page + 4096 - b.size / 2;
+    memcpy(cut, b.bytes, b.size / 2);
+    check_loads(cut, CUDA_ERROR_INVALID_IMAGE, NULL);
+    munmap(page, 8192);
+}
+
 int main(void)
 {
     begin();
     packings();
+    wild_offsets();
     choice();
     relocatable();
     ptx();

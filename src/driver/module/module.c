@@ -147,7 +147,9 @@ static struct ptx_module *read_image(const void *image, size_t size, CUresult *c
         if (w.list != NULL && w.list[0] != NULL)
             return link_list(w.list, code, d);
         image = w.data;
-    }
+    } else if (size == SIZE_MAX && image != NULL &&
+               (fatbin_is_header(image) || container_is_elf(image, size)))
+        size = container_readable(image);
     if (image != NULL && fatbin_is_header(image)) {
         char *text = text_of(image, size, code, d);
         struct ptx_module *ptx = text != NULL ? parse(text, SIZE_MAX, code, d) : NULL;
