@@ -1,6 +1,7 @@
 /* atomics.c: atom and red.
  *
- * Lanes are updated one after the other, in lane order. One thread of the machine runs all warps of
+ * Lanes are updated one after the other, in lane order, those at one address at once where no old
+ * value is read. One thread of the machine runs all warps of
  * a block, so atomics on shared memory are plain reads and writes; the others are the machine's
  * own, or a compare-and-swap loop where it has none. */
 #include "compiler/codegen/control/control.h"
@@ -279,6 +280,113 @@ static bool combined(struct codegen *cg, struct atomic *a, const struct ptx_oper
     return true;
 }
 
+/* ---- lanes at the same address ---- */
+
+/* The operation of several lanes, bit set `group`, on the element at p, in lane order, as one
+ * exchange. */
+static void update_by_group(struct codegen *cg, const struct atomic *what, LLVMValueRef p,
+                            LLVMValueRef group)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    struct atomic here = *what, *a = &here;
+    LLVMTypeRef bits = LLVMIntTypeInContext(cg->alu.ctx, a->bytes * 8);
+    if (a->flushes)
+        a->flush = flushes_at(cg, a, p);
+    LLVMValueRef first = LLVMBuildLoad2(b, bits, p, "");
+    LLVMSetAlignment(first, a->bytes);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), again = new_bb(cg, "group_again"),
+                      lane_bb = new_bb(cg, "group_lane"), swap = new_bb(cg, "group_swap"),
+                      done = new_bb(cg, "group_done");
+    LLVMBuildBr(b, again);
+    LLVMPositionBuilderAtEnd(b, again);
+    LLVMValueRef old = LLVMBuildPhi(b, bits, "");
+    LLVMValueRef start = LLVMBuildBitCast(b, old, a->elem, "");
+    LLVMBuildBr(b, lane_bb);
+    LLVMPositionBuilderAtEnd(b, lane_bb);
+    LLVMValueRef left = LLVMBuildPhi(b, cg->i32, ""), value = LLVMBuildPhi(b, a->elem, "");
+    LLVMValueRef lane = lowest_lane(cg, left);
+    LLVMValueRef x = LLVMBuildLoad2(b, a->elem, element_pointer(cg, a->b, a->elem, lane), "");
+    LLVMValueRef next = apply_operation(cg, a, value, x, NULL);
+    LLVMValueRef rest = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, c32(cg, 1), ""), "");
+    LLVMBasicBlockRef applied = LLVMGetInsertBlock(b);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(cg, 0), ""), lane_bb, swap);
+    LLVMAddIncoming(left, (LLVMValueRef[]){group, rest}, (LLVMBasicBlockRef[]){again, applied}, 2);
+    LLVMAddIncoming(value, (LLVMValueRef[]){start, next}, (LLVMBasicBlockRef[]){again, applied}, 2);
+    LLVMPositionBuilderAtEnd(b, swap);
+    LLVMValueRef r = LLVMBuildAtomicCmpXchg(b, p, old, LLVMBuildBitCast(b, next, bits, ""),
+                                            LLVMAtomicOrderingSequentiallyConsistent,
+                                            LLVMAtomicOrderingSequentiallyConsistent, false);
+    LLVMAddIncoming(old, (LLVMValueRef[]){first, LLVMBuildExtractValue(b, r, 0, "")},
+                    (LLVMBasicBlockRef[]){before, swap}, 2);
+    LLVMBuildCondBr(b, LLVMBuildExtractValue(b, r, 1, ""), done, again);
+    LLVMPositionBuilderAtEnd(b, done);
+}
+
+/* Which of the lanes `left` have the address of the first of them, which goes to *at. */
+static LLVMValueRef lanes_at_first(struct codegen *cg, LLVMValueRef addr, LLVMValueRef left,
+                                   LLVMValueRef *at)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    *at = LLVMBuildExtractElement(b, addr, lowest_lane(cg, left), "");
+    LLVMValueRef same = LLVMBuildICmp(b, LLVMIntEQ, addr, splat(cg, *at, JIT_WARP), "");
+    return LLVMBuildAnd(b, bits_of(cg, same), left, "");
+}
+
+/* Group after group of lanes at one address. */
+static void update_groups(struct codegen *cg, struct atomic *a, LLVMValueRef addr, LLVMValueRef v)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef id = identity(cg, a), at, all = mask_bits(cg);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), next = new_bb(cg, "group"),
+                      done = new_bb(cg, "groups_done");
+    LLVMBuildBr(b, next);
+    LLVMPositionBuilderAtEnd(b, next);
+    LLVMValueRef left = LLVMBuildPhi(b, cg->i32, "");
+    LLVMValueRef group = lanes_at_first(cg, addr, left, &at);
+    LLVMValueRef p = LLVMBuildIntToPtr(b, at, cg->ptr, "");
+    if (id != NULL) {
+        LLVMValueRef some = LLVMBuildSelect(b, lanes_of(cg, group), v, splat(cg, id, JIT_WARP), "");
+        update_element(cg, a, p, reduce_lanes(cg, a, some), NULL);
+    } else {
+        update_by_group(cg, a, p, group);
+    }
+    LLVMValueRef rest = LLVMBuildAnd(b, left, LLVMBuildNot(b, group, ""), "");
+    LLVMAddIncoming(left, (LLVMValueRef[]){all, rest},
+                    (LLVMBasicBlockRef[]){before, LLVMGetInsertBlock(b)}, 2);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(cg, 0), ""), next, done);
+    LLVMPositionBuilderAtEnd(b, done);
+}
+
+/* The old values are not needed, and lanes may well have addresses in common: counters, sums by
+ * key, sorted rows. Where the first lane shares its address with another one, each address is
+ * updated once, by all of its lanes. Otherwise lane after lane is, as it costs less than to compare
+ * all addresses. */
+static bool grouped(struct codegen *cg, struct atomic *a, const struct ptx_operand *at,
+                    LLVMValueRef v, LLVMValueRef addr)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    struct uniformity s = address_uniformity(cg->k, at);
+    if (a->shared || a->op == PTX_M_cas || a->op == PTX_M_exch || a->bytes > 8 ||
+        (s.seg != SEG_NONE && s.stride != 0))
+        return false;
+    a->at = array_of(cg, addr);
+    a->b = array_of(cg, v);
+    mask_vector(cg); /* computed here, so that both branches may use it */
+    LLVMValueRef first, group = lanes_at_first(cg, addr, mask_bits(cg), &first);
+    LLVMValueRef others = LLVMBuildAnd(b, group, LLVMBuildSub(b, group, c32(cg, 1), ""), "");
+    LLVMBasicBlockRef many = new_bb(cg, "groups"), one = new_bb(cg, "distinct"),
+                      done = new_bb(cg, "updated");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, others, c32(cg, 0), ""), many, one);
+    LLVMPositionBuilderAtEnd(b, many);
+    update_groups(cg, a, addr, v);
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, one);
+    for_active_lanes(cg, mask_bits(cg), lane_body, a);
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, done);
+    return true;
+}
+
 static unsigned operation_of(const struct ptx_instr *i)
 {
     static const enum ptx_mod ops[] = {PTX_M_add, PTX_M_and, PTX_M_or,  PTX_M_xor, PTX_M_exch,
@@ -477,7 +585,8 @@ bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
     check_aligned(cg, a.shared ? address_vector(cg, at, PTX_SPACE_GENERIC) : addr, addr,
                   a.bytes * vec);
     if (!wants && vec == 1 &&
-        (combined(cg, &a, at, v[0], addr) || (a.op != PTX_M_cas && unrolled(cg, &a, at, data)))) {
+        (combined(cg, &a, at, v[0], addr) || (a.op != PTX_M_cas && unrolled(cg, &a, at, data)) ||
+         grouped(cg, &a, at, v[0], addr))) {
         check_acquired(cg, i, strong, mem_space(i), 0);
         return true;
     }
