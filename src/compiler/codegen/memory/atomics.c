@@ -21,6 +21,7 @@ struct atomic {
     bool shared, is_signed;
     bool flushes;               /* sums of f32: subnormals become zeros, but in shared memory */
     bool generic;               /* which of them it is, is not known */
+    bool may_skip;              /* what changes nothing need not be written */
     LLVMValueRef flush;         /* i1, in atomics_apply: they do become zeros */
     LLVMValueRef at, b, c, out; /* arrays of 32: addresses, operands, old values (or NULL) */
     LLVMValueRef base;          /* pointer that addresses are offsets from, or NULL */
@@ -194,6 +195,29 @@ static LLVMValueRef update_element(struct codegen *cg, const struct atomic *what
                               LLVMAtomicOrderingSequentiallyConsistent, false);
 }
 
+/* The same where the old value is not read. Bounds and flags mostly stay as they are: then the
+ * element is only read, and its line stays in the caches of all cores. */
+static void update_unread(struct codegen *cg, const struct atomic *a, LLVMValueRef p,
+                          LLVMValueRef x)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    if (!a->may_skip) {
+        update_element(cg, a, p, x, NULL);
+        return;
+    }
+    LLVMValueRef old = LLVMBuildLoad2(b, a->elem, p, "");
+    LLVMSetAlignment(old, a->bytes);
+    LLVMSetOrdering(old, LLVMAtomicOrderingMonotonic);
+    LLVMValueRef changes =
+        LLVMBuildICmp(b, LLVMIntNE, apply_operation(cg, a, old, x, NULL), old, "");
+    LLVMBasicBlockRef yes = new_bb(cg, "changes"), done = new_bb(cg, "changed");
+    LLVMBuildCondBr(b, changes, yes, done);
+    LLVMPositionBuilderAtEnd(b, yes);
+    update_element(cg, a, p, x, NULL);
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, done);
+}
+
 static LLVMValueRef element_pointer(struct codegen *cg, LLVMValueRef array, LLVMTypeRef t,
                                     LLVMValueRef lane)
 {
@@ -211,6 +235,10 @@ static void lane_body(struct codegen *cg, LLVMValueRef lane, void *arg)
     LLVMValueRef c = a->c != NULL
                          ? LLVMBuildLoad2(b, a->elem, element_pointer(cg, a->c, a->elem, lane), "")
                          : NULL;
+    if (a->out == NULL && a->op != PTX_M_cas) {
+        update_unread(cg, a, p, x);
+        return;
+    }
     LLVMValueRef old = update_element(cg, a, p, x, c);
     if (a->out != NULL)
         LLVMBuildStore(b, old, element_pointer(cg, a->out, a->elem, lane));
@@ -276,7 +304,7 @@ static bool combined(struct codegen *cg, struct atomic *a, const struct ptx_oper
         v = LLVMBuildSelect(cg->alu.b, mask_vector(cg), v, splat(cg, id, JIT_WARP), "");
     LLVMValueRef p = LLVMBuildIntToPtr(
         cg->alu.b, LLVMBuildExtractElement(cg->alu.b, addr, c32(cg, 0), ""), cg->ptr, "");
-    update_element(cg, a, p, reduce_lanes(cg, a, v), NULL);
+    update_unread(cg, a, p, reduce_lanes(cg, a, v));
     return true;
 }
 
@@ -346,7 +374,7 @@ static void update_groups(struct codegen *cg, struct atomic *a, LLVMValueRef add
     LLVMValueRef p = LLVMBuildIntToPtr(b, at, cg->ptr, "");
     if (id != NULL) {
         LLVMValueRef some = LLVMBuildSelect(b, lanes_of(cg, group), v, splat(cg, id, JIT_WARP), "");
-        update_element(cg, a, p, reduce_lanes(cg, a, some), NULL);
+        update_unread(cg, a, p, reduce_lanes(cg, a, some));
     } else {
         update_by_group(cg, a, p, group);
     }
@@ -433,6 +461,11 @@ static bool describe(struct codegen *cg, const struct ptx_instr *i, struct atomi
         a->packed = bits == 32 ? LLVMVectorType(h, 2) : h;
     }
     a->is_signed = ptx_type_is_signed((enum ptx_type)a->type);
+    bool ordered = ptx_has(i, PTX_M_acquire) || ptx_has(i, PTX_M_release) ||
+                   ptx_has(i, PTX_M_acq_rel) || ptx_has(i, PTX_M_sc);
+    a->may_skip =
+        !ordered && !a->shared && !is_float && !is_half && a->bytes <= 8 &&
+        (a->op == PTX_M_min || a->op == PTX_M_max || a->op == PTX_M_and || a->op == PTX_M_or);
     return true;
 }
 
