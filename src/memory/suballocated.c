@@ -147,13 +147,38 @@ bool suballocated_find(uint64_t address, struct mem_info *info)
     return suballocator->find((const void *)address, info);
 }
 
-bool suballocated_place(struct space *s, uint64_t address, struct mem_place *out)
+static enum chunk_state chunk_state_of(struct space *s, uint64_t address)
 {
-    if (suballocator == NULL || !space_holds(s, address))
-        return false;
     pthread_mutex_lock(&s->lock);
     enum chunk_state state = s->chunks[(address - s->base) / SPACE_CHUNK].state;
     pthread_mutex_unlock(&s->lock);
-    return (state == CHUNK_SUBALLOCATED || state == CHUNK_FREE) &&
-           suballocator->place((const void *)address, out);
+    return state;
+}
+
+/* Just before what is suballocated: its first allocation. Addresses in front of the space, too. */
+static bool place_before(struct space *s, uint64_t address, struct mem_place *out)
+{
+    const uint64_t near = (uint64_t)1 << 20; /* as the allocators above look around */
+    uint64_t index = address < s->base ? 0 : (address - s->base) / SPACE_CHUNK + 1;
+    uint64_t next = s->base + index * SPACE_CHUNK;
+    if (next - address > near || !space_holds(s, next) ||
+        chunk_state_of(s, next) != CHUNK_SUBALLOCATED || !suballocator->place((void *)next, out) ||
+        out->relation != MEM_INSIDE)
+        return false;
+    out->relation = MEM_BEFORE;
+    out->distance = next - address;
+    return true;
+}
+
+bool suballocated_place(struct space *s, uint64_t address, struct mem_place *out)
+{
+    if (suballocator == NULL)
+        return false;
+    if (!space_holds(s, address))
+        return place_before(s, address, out);
+    enum chunk_state state = chunk_state_of(s, address);
+    if (state != CHUNK_SUBALLOCATED && state != CHUNK_FREE)
+        return false;
+    return suballocator->place((const void *)address, out) ||
+           (state == CHUNK_FREE && place_before(s, address, out));
 }

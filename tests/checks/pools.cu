@@ -74,6 +74,14 @@ CASE(overrun)
     cudaDeviceSynchronize();
 }
 
+CASE(just_before_the_first)
+{
+    char *p;
+    DO(cudaMallocAsync((void **)&p, 100, 0)); // EXPECT write of 1 byte: .* is 1 byte before the 100-byte allocation .* made by cudaMallocAsync at \S*LINE
+    fill<<<1, 32>>>(p - 1, 1);
+    cudaDeviceSynchronize();
+}
+
 CASE(overrun_into_what_is_free)
 {
     char *p;

@@ -102,8 +102,14 @@ if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
     check 1 "for each of 16 devices" env WEIR_DEVICES=16 WEIR_DEVICE_MEMORY=8T "$weir" info
     check 1 "WEIR_COMPUTE_CAPABILITY=7.0: must be" env WEIR_COMPUTE_CAPABILITY=7.0 "$weir" info
 
-    # what Python's packages look for
+    # parts of an installation
     lib=$(cd "$(dirname "$weir")/../lib" && pwd -P)
+    mkdir -p "$work/part/bin" "$work/part/lib/weir"
+    cp "$weir" "$work/part/bin/weir"
+    for part in libcuda.so.1 libcudart.so.13; do ln -s "$lib/$part" "$work/part/lib/"; done
+    check 0 "libweir-sync.so cannot be read" env LD_LIBRARY_PATH="$lib" "$work/part/bin/weir" run --check=races true
+
+    # what Python's packages look for
     check 0 "$lib/weir/cuda/bin/ptxas" "$weir" run sh -c 'echo $TRITON_PTXAS_PATH'
     check 0 "$lib/libcuda.so.1" "$weir" run sh -c 'echo $NUMBA_CUDA_DRIVER'
     check 0 "on" "$weir" run sh -c 'echo $WEIR_LIBRARIES'
@@ -129,7 +135,7 @@ if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
         chmod +x "$work/bin/python3"
         check 0 "$lib/weir/nvrtc/libnvrtc.so.13 $packages/libnvrtc.so.13" "$weir" run "$work/bin/python3"
         : >"$packages/libcudart.so.13" # and the runtime, where a package brings NVIDIA's
-        check 0 "$lib/libcudart.so.13 $lib/weir/nvrtc/" "$weir" run "$work/bin/python3"
+        check 0 "$lib/libcudart.so.13:$lib/weir/nvrtc/" "$weir" run "$work/bin/python3"
         check 0 "$lib/weir/nvrtc/libnvrtc.so.13 /my/own" env WEIR_NVRTC_13=/my/own "$weir" run "$work/bin/python3"
     fi
 fi

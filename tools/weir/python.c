@@ -71,16 +71,6 @@ static bool is_python(const char *program)
     return script;
 }
 
-/* Puts one of Weir's libraries in front of what is preloaded. */
-static void preload(const char *library)
-{
-    const char *before = getenv("LD_PRELOAD");
-    char *value = xprintf("%s/%s%s%s", weir_library_directory(), library, before != NULL ? " " : "",
-                          before != NULL ? before : "");
-    setenv("LD_PRELOAD", value, 1);
-    free(value);
-}
-
 /* Preloads Weir's NVRTC and runtime for each of NVIDIA's that is there. */
 static void preload_for_packages(const char *program)
 {
@@ -88,13 +78,15 @@ static void preload_for_packages(const char *program)
     if (file == NULL)
         return;
     if (weir_find_nvrtc(file, 12))
-        preload("weir/nvrtc/libnvrtc.so.12");
+        weir_preload("weir/nvrtc/libnvrtc.so.12", "NVRTC gives no code that loads here");
     if (weir_find_nvrtc(file, 13))
-        preload("weir/nvrtc/libnvrtc.so.13");
+        weir_preload("weir/nvrtc/libnvrtc.so.13", "NVRTC gives no code that loads here");
     if (weir_has_runtime(file, 12))
-        preload("libcudart.so.12");
+        weir_preload("libcudart.so.12",
+                     "packages use NVIDIA's runtime, which refuses Weir's driver");
     if (weir_has_runtime(file, 13))
-        preload("libcudart.so.13");
+        weir_preload("libcudart.so.13",
+                     "packages use NVIDIA's runtime, which refuses Weir's driver");
     free(file);
 }
 
@@ -133,6 +125,6 @@ void weir_python_environment(const char *program)
     if (!is_python(program))
         return;
     preload_for_packages(program);
-    preload("libnvJitLink.so.12");
-    preload("libnvJitLink.so.13");
+    weir_preload("libnvJitLink.so.12", "nvJitLink gives no code that loads here");
+    weir_preload("libnvJitLink.so.13", "nvJitLink gives no code that loads here");
 }

@@ -238,19 +238,19 @@ static void set_nvtx(void)
     free(driver);
 }
 
-/* Puts a library of Weir's before all others of the program. False: it is not there. */
-static bool preload_own(const char *name)
+void weir_preload(const char *name, const char *without)
 {
     const char *before = getenv("LD_PRELOAD");
-    char *library = xprintf("%s/weir/%s", weir_library_directory(), name);
+    char *library = xprintf("%s/%s", weir_library_directory(), name);
     char *preload =
         before != NULL && *before != '\0' ? xprintf("%s:%s", library, before) : xstrdup(library);
-    bool there = access(library, R_OK) == 0;
-    if (there)
+    if (access(library, R_OK) == 0)
         setenv("LD_PRELOAD", preload, 1);
+    else
+        weir_failed("run", "%s cannot be read, so %s; build or install all of Weir", library,
+                    without);
     free(preload);
     free(library);
-    return there;
 }
 
 /* A rank that a launcher of MPI has started: device pointers go into calls of MPI (tools/mpi). On a
@@ -264,17 +264,16 @@ static void set_mpi(void)
         rank = rank || getenv(launched[i]) != NULL;
     if (!rank || (device != NULL && *device != '\0' && strcmp(device, "cpu") != 0))
         return;
-    (void)preload_own("libweir-mpi.so");
+    weir_preload("weir/libweir-mpi.so", "MPI may be given device pointers that it cannot follow");
 }
 
 /* What the check for races hears of locks and the like of the program (tools/sync). */
 static void set_sync(void)
 {
-    if ((env_check("races") || env_check("races=streams")) && !preload_own("libweir-sync.so"))
-        fprintf(stderr,
-                "weir run: %s/weir/libweir-sync.so is not there: locks of the program's threads "
-                "are not seen, and what they order may be reported as a race\n",
-                weir_library_directory());
+    if (env_check("races") || env_check("races=streams"))
+        weir_preload("weir/libweir-sync.so",
+                     "locks of the program's threads are not seen: what they order may be "
+                     "reported as a race");
 }
 
 int weir_run(int argc, char **argv)

@@ -27,6 +27,10 @@ int weir_misused(const char *command, const char *fmt, ...) WEIR_PRINTF(2, 3);
  * option, sets *value (NULL when there is none), moves *i past it and returns true. */
 bool weir_option(int argc, char **argv, int *i, const char *name, char **value);
 
+/* Puts a library, by its path in weir_library_directory(), before all others of the program that
+ * weir run is about to start. Where it is not there, says so, and what follows: `without`. */
+void weir_preload(const char *name, const char *without);
+
 /* Sets what Python's packages for CUDA look for in the environment of a program that weir run is
  * about to start; the PATH is still the user's. */
 void weir_python_environment(const char *program);
