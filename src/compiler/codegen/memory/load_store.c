@@ -121,9 +121,9 @@ static void check_pointer(struct codegen *cg, const struct access *a, LLVMValueR
     fault_if(cg, bad, mask_bits(cg), v);
 }
 
-/* The address of a segment's first lane in a register. In one of 32 bits, which shared addresses may
- * have, it may lie below 0 while those of the lanes that take part do not (`if (t >= n) x = s[t -
- * n]`): these come right when it has its sign. */
+/* The address of a segment's first lane in a register. In one of 32 bits, which shared addresses
+ * may have, it may lie below 0 while those of the lanes that take part do not (`if (t >= n) x = s[t
+ * - n]`): these come right when it has its sign. */
 static LLVMValueRef register_base(struct codegen *cg, const struct ptx_operand *o, unsigned seg,
                                   int s)
 {
@@ -360,13 +360,56 @@ static void keep_in_place(struct codegen *cg, const struct access *a)
         LLVMBuildFence(cg->alu.b, LLVMAtomicOrderingSequentiallyConsistent, true, "");
 }
 
+/* Elements that lie in words of 4 or 8 bytes, which follow each other: a member of a small
+ * structure, a channel of a pixel, the real parts of complex numbers. The words are loaded as a
+ * vector, which reads what is on the same page, and the elements are cut out of them. */
+static bool load_from_words(struct codegen *cg, const struct access *a, LLVMValueRef *out)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    const struct uniformity *u = &a->uniformity;
+    unsigned bytes = a->bytes * (unsigned)a->vec, seg = u->seg;
+    if (seg == SEG_NONE || (u->stride != 4 && u->stride != 8) || bytes >= u->stride ||
+        u->brk != 0 || a->is_volatile || a->windowed || mem_alignment(a) < bytes ||
+        (a->space != PTX_SPACE_GLOBAL && a->space != PTX_SPACE_GENERIC &&
+         a->space != PTX_SPACE_SHARED && a->space != PTX_SPACE_CONST))
+        return false;
+    struct access words = *a;
+    words.bytes = (unsigned)u->stride;
+    words.vec = 1;
+    words.type = words.bytes == 4 ? PTX_U32 : PTX_U64;
+    words.elem = words.bytes == 4 ? cg->i32 : cg->i64;
+    unsigned lanes = 1u << seg;
+    LLVMTypeRef small = LLVMVectorType(LLVMIntTypeInContext(cg->alu.ctx, a->bytes * 8), lanes);
+    LLVMValueRef parts[8][MAX_SEGS];
+    for (int s = 0; s < nsegs(seg); s++) {
+        LLVMValueRef p = mem_pointer(cg, a, seg, s);
+        check_pointer(cg, a, p, seg, s);
+        LLVMValueRef within =
+            LLVMBuildAnd(b, LLVMBuildPtrToInt(b, p, cg->i64, ""), c64(cg, words.bytes - 1), "");
+        LLVMValueRef start = byte_offset(cg, p, LLVMBuildNeg(b, within, ""));
+        LLVMValueRef v = load_wide(cg, &words, start, s << seg, (int)lanes);
+        LLVMValueRef by = LLVMBuildShl(b, within, c64(cg, 3), "");
+        by = words.bytes == 4 ? LLVMBuildTrunc(b, by, cg->i32, "") : by;
+        v = LLVMBuildLShr(b, v, splat(cg, by, lanes), "");
+        for (int k = 0; k < a->vec; k++) {
+            LLVMValueRef further =
+                splat(cg, LLVMConstInt(words.elem, (uint64_t)k * a->bytes * 8, false), lanes);
+            LLVMValueRef x = LLVMBuildTrunc(b, LLVMBuildLShr(b, v, further, ""), small, "");
+            parts[k][s] = LLVMBuildBitCast(b, x, LLVMVectorType(a->elem, lanes), "");
+        }
+    }
+    for (int k = 0; k < a->vec; k++)
+        out[k] = join_vectors(cg, parts[k], (unsigned)nsegs(seg));
+    return true;
+}
+
 /* Lanes' elements as vectors, from an address that differs between lanes. */
 static void load_vectors(struct codegen *cg, const struct access *a, LLVMValueRef *out)
 {
     LLVMValueRef p[MAX_SEGS];
     if (contiguous(cg, a, p))
         load_contiguous(cg, a, a->uniformity.seg, p, out);
-    else if (!permutation_load(cg, a, out))
+    else if (!permutation_load(cg, a, out) && !load_from_words(cg, a, out))
         load_divergent(cg, a, out);
 }
 
