@@ -272,7 +272,7 @@ enum device_error device_set(struct device_stream *s, const struct device_set *s
 /* ---- the rest ---- */
 
 enum device_error device_host_function(struct device_stream *s, device_host_fn fn, void *user,
-                                       bool always)
+                                       const void *of, bool always)
 {
     enum device_error status = device_context_status(s->ctx);
     if (status != DEVICE_OK && !(always && status != DEVICE_FORKED))
@@ -284,6 +284,7 @@ enum device_error device_host_function(struct device_stream *s, device_host_fn f
     struct command *c = stream_begin(s, COMMAND_HOST);
     c->host.fn = fn;
     c->host.user = user;
+    c->host.of = of;
     c->host.always = always;
     /* Whether it runs on its thread cannot be seen; functions that wait for the program are rare.
      */

@@ -264,11 +264,12 @@ struct device_set {
 enum device_error device_set(struct device_stream *s, const struct device_set *set, bool wait);
 
 /* Runs fn on the host-function thread in stream order; the stream goes on after it has returned.
- * It may block. After a fault fn is not called, unless `always`, then with the error (this is
- * cudaStreamAddCallback). Calls into the API from it: see device_in_host_function. */
+ * It may block; `of` is the program's function that it calls. After a fault fn is not called,
+ * unless `always`, then with the error (this is cudaStreamAddCallback). Calls into the API from it:
+ * see device_in_host_function. */
 typedef void (*device_host_fn)(void *user, enum device_error status);
 enum device_error device_host_function(struct device_stream *s, device_host_fn fn, void *user,
-                                       bool always);
+                                       const void *of, bool always);
 /* The calling thread is inside a host function: the API must refuse with NotPermitted. */
 extern WEIR_THREAD_FAST bool device_inside_host_function;
 static inline bool device_in_host_function(void)

@@ -104,6 +104,7 @@ struct command {
         struct {
             device_host_fn fn;
             void *user;
+            const void *of; /* the program's function, which fn calls */
             bool always;
         } host;
         struct {

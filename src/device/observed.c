@@ -125,7 +125,7 @@ static void describe(struct observe_work *w, const struct command *c)
     case COMMAND_SET: describe_set(w, &c->set); break;
     case COMMAND_HOST:
         describe_host(w, OBSERVE_HOST, NULL, c->host.user);
-        w->host.function = (const void *)(uintptr_t)c->host.fn;
+        w->host.function = c->host.of;
         break;
     case COMMAND_CALL: describe_host(w, OBSERVE_INTERNAL, c->call.fn, c->call.user); break;
     case COMMAND_STAMP:

@@ -88,6 +88,7 @@ struct moment {
     struct launch *launch; /* of a node of a graph */
     const char *name;
     const void *kernel;
+    const void *function;     /* of the host */
     const void *pc;           /* MOMENT_HOST: of the instruction */
     struct finding_site site; /* that enqueued it */
     struct moment_sites *sites;
@@ -199,6 +200,13 @@ void sync_functions_come(void); /* host functions will run */
 void sync_function_begins(const struct observe_id *id, struct moment *m);
 void sync_function_ends(const struct observe_id *id);
 void sync_function_touches(void); /* memory */
+
+void sync_function_runs(void); /* from now on it is the program's code */
+
+/* ---- what host functions hand over without calls (handover.c) ---- */
+
+/* Whether its code has atomic instructions, by which the program may learn that it has run. */
+bool handover_by_atomics(const void *function);
 
 /* ---- threads that host functions start (born.c) ---- */
 

@@ -324,6 +324,8 @@ static struct moment *moment_of_work(const struct observe_work *w)
     m->name = w->name;
     if (w->kind == OBSERVE_KERNEL)
         m->kernel = w->kernel.kernel;
+    if (w->kind == OBSERVE_HOST)
+        m->function = w->host.function;
     if (w->kind == OBSERVE_WRITE_VALUE || w->kind == OBSERVE_WAIT_VALUE) {
         m->value.address = w->value.address;
         m->value.value = w->value.value;

@@ -144,6 +144,11 @@ static void on_part_begun(const struct observe_id *id, enum observe_kind kind, c
     struct moment *m = order_find(id);
     sync_function_begins(id, m);
     races_host_function_begins(m);
+    if (m != NULL && handover_by_atomics(m->function)) {
+        order_host_follows(m); /* from when it is told, which is some time from now on */
+        races_host_saw();
+    }
+    sync_function_runs();
     races_leave();
 }
 

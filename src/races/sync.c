@@ -8,10 +8,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/thread_fast.h"
 #include "races/internal.h"
 
-enum { OBJECTS_MOST = 1 << 16 };
+enum { OBJECTS_MOST = 1 << 16, LASTS_NS = 2000000 };
 
 /* What comes before an object's latest release: a table with open addressing. */
 static struct {
@@ -28,6 +29,8 @@ struct inside {
     struct moment *part;    /* the present one; NULL: the function is not known */
     struct vclock *release; /* of a release since the part began or touched memory, or NULL */
     struct observe_id id;
+    uint64_t begun; /* clock_ns() */
+    bool acquired;  /* it has waited, or might have, by a call */
 };
 static WEIR_THREAD_FAST struct inside *inside;
 
@@ -129,11 +132,30 @@ void sync_function_begins(const struct observe_id *id, struct moment *m)
     }
 }
 
+void sync_function_runs(void)
+{
+    if (inside != NULL)
+        inside->begun = clock_ns();
+}
+
+/* One that lasts, and calls nothing to wait by, may wait for an atomic variable: what follows it
+ * comes after what the program did until it ended. */
+static void may_have_waited(void)
+{
+    if (inside->acquired || inside->begun == 0 || clock_ns() - inside->begun < LASTS_NS)
+        return;
+    struct vclock *before = order_host_releases();
+    follow(before);
+    vclock_unref(before);
+}
+
 void sync_function_ends(const struct observe_id *id)
 {
     if (inside == NULL || id->stream != inside->id.stream || id->count != inside->id.count ||
         id->node != inside->id.node)
         return;
+    if (inside->part != NULL)
+        may_have_waited();
     moment_unref(inside->part);
     vclock_unref(inside->release);
     free(inside);
@@ -164,6 +186,8 @@ void races_host_sync(enum host_sync how, const void *object, bool own)
     bool function = inside != NULL && inside->part != NULL;
     if (!function)
         races_host_thread();
+    if (inside != NULL && how != HOST_RELEASE)
+        inside->acquired = true;
     switch (how) {
     case HOST_RELEASE:
         before = known();

@@ -2,6 +2,7 @@
  * and the like. */
 #include "races.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <future>
 #include <mutex>
@@ -396,4 +397,57 @@ CASE(copy_in_a_stream_that_waits_for_a_wait)
     h[1] = 1; // @2 host write
     if (repaired)
         sem_post(&semaphore);
+}
+
+/* Atomic variables make no calls: that a function has such instructions is seen in its code, and that
+ * one may wait for the program, by the time it takes. */
+static std::atomic<int> flag;
+static void CUDART_CB stores(void *) { flag = 1; }
+static void CUDART_CB adds(void *) { flag.fetch_add(1); }
+static void CUDART_CB exchanges(void *)
+{
+    int expected = 0;
+    while (!flag.compare_exchange_weak(expected, 1))
+        expected = 0;
+}
+static void CUDART_CB spins(void *)
+{
+    while (flag == 0)
+        ;
+}
+
+CASE(atomic_store)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    DO(cudaLaunchHostFunc(repaired ? a : b, stores, nullptr));
+    while (flag == 0)
+        ;
+    sink = h[1]; // @2 host read
+}
+
+CASE(atomic_addition)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    DO(cudaLaunchHostFunc(repaired ? a : b, adds, nullptr));
+    while (flag == 0)
+        ;
+    sink = h[1]; // @2 host read
+}
+
+CASE(atomic_exchange)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    DO(cudaLaunchHostFunc(repaired ? a : b, exchanges, nullptr));
+    while (flag == 0)
+        ;
+    sink = h[1]; // @2 host read
+}
+
+CASE(function_that_spins)
+{
+    DO(cudaLaunchHostFunc(a, spins, nullptr));
+    DO(cudaMemcpyAsync(d, h, N * sizeof(int), cudaMemcpyHostToDevice, repaired ? a : b)); // @1 copy read
+    usleep(20000);
+    h[1] = 1; // @2 host write
+    flag = 1;
 }

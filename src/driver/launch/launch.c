@@ -349,7 +349,9 @@ static CUresult host_function(CUstream stream, bool per_thread, CUhostFn fn,
     struct host_call *h = xmalloc(sizeof *h);
     *h = (struct host_call){fn, callback, stream, ctx, user};
     /* Always run, so that h is freed. */
-    enum device_error e = device_host_function(s, run_host, h, true);
+    enum device_error e = device_host_function(
+        s, run_host, h,
+        callback != NULL ? (const void *)(uintptr_t)callback : (const void *)(uintptr_t)fn, true);
     if (e != DEVICE_OK)
         free(h);
     return driver_from_device(ctx, e);
