@@ -146,10 +146,11 @@ static void add_access(const struct jkernel *k, const struct ptx_instr *i, int64
     int vec = i->vec ? i->vec : 1;
     int64_t bytes = ptx_type_bits((enum ptx_type)type) / 8 * (int64_t)vec;
     bool row = a.seg != SEG_NONE || a.hint_seg != SEG_NONE;
+    bool words = load && a.seg != SEG_NONE && (a.stride == 4 || a.stride == 8) && bytes < a.stride;
     if (a.seg != SEG_NONE && a.stride == 0) {
         c->step += often * 10 << (SEG_WARP - a.seg);
         c->serial += often * JIT_WARP * 5;
-    } else if (row && a.stride == bytes) {
+    } else if (row && (a.stride == bytes || words)) {
         c->step += often * 60;
         c->serial += often * JIT_WARP * 7;
         c->near += often;
