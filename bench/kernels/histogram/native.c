@@ -51,4 +51,5 @@ const struct bench bench_histogram = {
     .make = make,
     .device = device,
     .native = native,
+    .spelling = {"bytes", "vectors of 4 bytes", "64-bit index, loops over the table"},
 };

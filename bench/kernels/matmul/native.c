@@ -183,6 +183,7 @@ const struct bench bench_gemm_blas = {
         .make = make,                                                                              \
         .device = launches,                                                                        \
         .native = native,                                                                          \
+        .spelling = {"size as parameter", "size constant", "64-bit index, padded tiles"},          \
     }
 ROW(matmul_naive, "matmul 1024², global memory, 16×16 blocks", device_naive);
 ROW(matmul_16, "matmul 1024², 16×16 shared tiles", device_16);

@@ -14,9 +14,10 @@ static void make(struct bench_problem *p)
 
 static void device(struct bench_queue *q, const struct bench_problem *p)
 {
-    int gx = (p->n + BLOCK_X - 1) / BLOCK_X, gy = (p->n + BLOCK_Y - 1) / BLOCK_Y;
+    int bx = q->spelling == 2 ? 16 : BLOCK_X, by = q->spelling == 2 ? 16 : BLOCK_Y;
+    int gx = (p->n + bx - 1) / bx, gy = (p->n + by - 1) / by;
     for (int step = 0; step < STEPS; step++)
-        BENCH_LAUNCH(q, "stencil", gx, gy, BLOCK_X, BLOCK_Y, BENCH_ARRAY(step % 2),
+        BENCH_LAUNCH(q, "stencil", gx, gy, (unsigned)bx, (unsigned)by, BENCH_ARRAY(step % 2),
                      BENCH_ARRAY(1 - step % 2), BENCH_INT_ARG(p->n));
 }
 
@@ -45,4 +46,5 @@ const struct bench bench_stencil = {
     .make = make,
     .device = device,
     .native = native,
+    .spelling = {"size as parameter", "size constant", "64-bit index, 16×16 blocks"},
 };
