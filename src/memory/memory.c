@@ -277,18 +277,20 @@ bool mem_in_device_range(const void *address)
 bool mem_reaches(const void *address, uint64_t bytes, enum mem_rights rights)
 {
     struct mem_info i;
+    uint64_t at = (uint64_t)address;
     if (!mem_find(address, &i))
         return !mem_in_device_range(address);
-    for (uint64_t at = (uint64_t)address, here; mem_find((void *)at, &i);
-         at += here, bytes -= here) {
-        here = i.base + i.size - at;
+    do {
+        uint64_t here = i.base + i.size - at;
         if (i.kind != MEM_MAPPED)
             return bytes <= here;
         if ((i.flags & rights) != rights)
             return false;
         if (bytes <= here)
             return true;
-    }
+        at += here;
+        bytes -= here;
+    } while (mem_find((void *)at, &i));
     return false;
 }
 
