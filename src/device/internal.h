@@ -71,6 +71,7 @@ struct set_args {
     uint64_t width, height, depth; /* width in bytes */
     uint32_t element, value;
     uint64_t segments, rows_each, pieces;
+    bool streamed; /* it is more than caches hold */
 };
 
 struct value_args {

@@ -77,6 +77,35 @@ static void fill(uint32_t element, uint64_t width, uint64_t height, uint64_t dep
     mem_free(p, MEM_ANY);
 }
 
+/* Large fills go past the caches: all of it and no more, wherever it begins. */
+static void past_caches(void)
+{
+    enum { AROUND = 64, LARGE = 64 << 20 };
+    uint64_t bytes = LARGE + 12344;
+    uint8_t *p = get(0, MEM_DEVICE, bytes + 2 * AROUND);
+    struct device_stream *s = device_stream_legacy(ctx);
+    uint32_t value = 0x91929394;
+    const uint32_t shapes[][2] = {{1, 0}, {1, 5}, {2, 2}, {2, 1}, {4, 4}, {4, 3}}; /* element, at */
+    for (size_t i = 0; i < WEIR_COUNT(shapes); i++) {
+        uint32_t element = shapes[i][0];
+        uint8_t *at = p + AROUND + shapes[i][1];
+        memset(p, 0x55, bytes + 2 * AROUND);
+        struct device_set set = {
+            .dst = at, .width = bytes / element, .element = element, .value = value};
+        CHECK_EQ_INT(device_set(s, &set, false), DEVICE_OK);
+        CHECK_EQ_INT(device_context_sync(ctx), DEVICE_OK);
+        uint64_t bad = 0;
+        for (uint64_t k = 0; k < bytes; k++)
+            bad += at[k] != (uint8_t)(value >> k % element * 8);
+        for (uint8_t *q = p; q < at; q++)
+            bad += *q != 0x55;
+        for (uint8_t *q = at + bytes; q < p + bytes + 2 * AROUND; q++)
+            bad += *q != 0x55;
+        CHECK_EQ_INT(bad, 0);
+    }
+    mem_free(p, MEM_ANY);
+}
+
 static uint64_t differing(const uint8_t *p, uint64_t n, uint8_t value)
 {
     uint64_t bad = 0;
@@ -173,6 +202,7 @@ int main(void)
         fill(element, 3000001, 1, 1, 0);
         fill(element, 700, 900, 3, 4);
     }
+    past_caches();
     struct device_set bad = {.dst = ctx, .width = 1, .element = 3};
     CHECK_EQ_INT(device_set(device_stream_legacy(ctx), &bad, false), DEVICE_INVALID_VALUE);
     pageable_source(1);
