@@ -466,10 +466,18 @@ struct sched {
     _Alignas(64) _Atomic uint64_t listed; /* entries in all of these lists, and LISTED_LEFT for each
                                              that workers leave to host threads for a moment */
 
+    /* One of the listed runs that threads may enter without the lock (join_open), or NULL; changed
+     * under the lock. It stays listed while threads are looking at it. */
+    _Alignas(64) struct command *_Atomic open;
+    _Atomic uint32_t looking;
+
+    _Alignas(64) _Atomic uint32_t picking; /* threads that are about to take from the lists */
+
     _Alignas(64) _Atomic uint32_t spinning; /* workers that look for work without sleeping */
     _Atomic uint32_t running;               /* threads that execute something */
     _Atomic uint32_t threads; /* workers that there are, those started instead of others too */
     _Atomic uint32_t stuck;   /* threads in sched_give_way */
+    _Atomic uint32_t asleep;  /* workers in `idle`; changed under the lock */
     _Atomic bool paused;      /* nothing is begun (device_pause); set under the lock */
 };
 #define LISTED_LEFT ((uint64_t)1 << 32)
@@ -509,6 +517,7 @@ struct seeker {
     uint32_t turn;      /* so that kinds of work alternate */
     bool spinning;      /* counted in sched.spinning */
     bool late;          /* takes what was left to host threads, too */
+    bool overdue;       /* takes what no other thread has begun, though as many run as may */
     uint32_t fruitless; /* resumed blocks in a row that got nowhere */
 };
 enum sched_result {

@@ -15,17 +15,13 @@
  * Parked blocks (kernels that spin) are resumed in turn with other work. When nothing else is there
  * and they get nowhere for a while, workers give way to other threads, and later sleep in between:
  * what they wait for may be the host's to do. */
-#include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/own_threads.h"
 #include "base/schedule.h"
 #include "device/cdp.h"
 #include "device/internal.h"
@@ -34,6 +30,12 @@ static const uint64_t SPIN_NS = 20000; /* how long a worker looks before it slee
 /* How often it looks, with a pause of the CPU between, before it takes what was left to a host
  * thread: about the time from a launch to the wait for it. */
 static const uint32_t LEFT_LOOKS = 64;
+enum { LOOKS = 32 }; /* between two looks at the clock */
+/* How often before it sleeps because others use all CPUs, its own, too. */
+static const uint32_t USED_LOOKS = 64;
+/* How long it sleeps then, at most. What is not begun by that time gets a worker even so: host
+ * threads that launch and wait in turn may run all the time. */
+static const uint64_t OVERDUE_NS = 5000000;
 static const uint64_t PATIENCE_NS = 2000000; /* of parked blocks going nowhere, before sleeping */
 static const uint64_t NAP_NS = 50000;        /* how long then */
 
@@ -76,6 +78,7 @@ static void idle_remove(struct sleeper *s)
     if (s->next != NULL)
         s->next->prev = s->prev;
     s->next = s->prev = NULL;
+    atomic_fetch_sub(&sched.asleep, 1);
 }
 
 /* Takes as many workers to wake that so many look for work, if there are as many; linked by `next`.
@@ -119,6 +122,30 @@ void sched_wake_one(void)
     struct sleeper *s = idle_take(1);
     pthread_mutex_unlock(&sched.lock);
     wake_taken(s);
+}
+
+/* As many threads execute something as there are CPUs for: host threads that wait work, too, and
+ * one more would only take its CPU from one of these. Workers that have seen that may sleep though
+ * there is work; so whoever stops running looks for more itself, or wakes another. */
+static bool full(void) { return atomic_load(&sched.running) >= sched.workers; }
+
+/* The thread has counted as running and found nothing to run; it may go to sleep now. */
+static void stop_running(void)
+{
+    atomic_fetch_sub(&sched.running, 1);
+    if (atomic_load(&sched.asleep) > 0 && atomic_load(&sched.listed) > 0)
+        sched_wake_one();
+}
+
+/* Counts the thread as running, unless there are as many as may be, or nothing is begun now. The
+ * lock may be held. */
+static bool begin_running(void)
+{
+    /* Counted before looking: who pauses looks at the count after having said so. */
+    if (atomic_fetch_add(&sched.running, 1) < sched.workers && !sched_paused())
+        return true;
+    atomic_fetch_sub(&sched.running, 1);
+    return false;
 }
 
 static bool anything(void)
@@ -232,9 +259,25 @@ static void job_append(struct command *c)
     sched.jobs[level].tail = c;
 }
 
+/* Nobody who has seen it as the open run is looking at it any more, or has entered it. */
+static void close_run(void)
+{
+    enum {
+        PATIENT = 256
+    }; /* it takes some instructions, unless the system stops the thread there */
+    atomic_store(&sched.open, NULL);
+    for (uint32_t i = 0; atomic_load(&sched.looking) > 0; i++)
+        if (i < PATIENT)
+            pause_cpu();
+        else
+            sched_yield();
+}
+
 void sched_drop(struct command *c)
 {
     job_remove(c);
+    if (atomic_load_explicit(&sched.open, memory_order_relaxed) == c)
+        close_run();
     c->listed = false;
     atomic_fetch_sub(&sched.listed, 1);
 }
@@ -244,6 +287,8 @@ void sched_list(struct command *c, bool wake)
     pthread_mutex_lock(&sched.lock);
     c->listed = c->published = true;
     job_append(c);
+    if (wake && atomic_load_explicit(&sched.open, memory_order_relaxed) == NULL)
+        atomic_store(&sched.open, c);
     atomic_fetch_add(&sched.listed, 1);
     struct sleeper *s = wake ? idle_take(helpers(c)) : NULL;
     pthread_mutex_unlock(&sched.lock);
@@ -309,15 +354,15 @@ struct command *sched_join(struct device_stream *s)
         return NULL;
     struct command *found = NULL;
     pthread_mutex_lock(&sched.lock);
-    if (sched_paused()) {
+    if (!begin_running()) {
         pthread_mutex_unlock(&sched.lock);
         return NULL;
     }
     for (struct command *c = sched.jobs[s->level].head; c != NULL && found == NULL; c = c->job_next)
         if (c->stream == s && grid_run_open(&c->run) && grid_run_enter(&c->run))
             found = c;
-    if (found != NULL)
-        atomic_fetch_add(&sched.running, 1);
+    if (found == NULL)
+        atomic_fetch_sub(&sched.running, 1);
     pthread_mutex_unlock(&sched.lock);
     return found;
 }
@@ -331,6 +376,59 @@ static void stop_spinning(struct seeker *k)
     k->spinning = false;
 }
 
+/* Enters the open run, and counts as running, if that is all there is to do: threads that come at
+ * once do not wait for each other at the lock. */
+static struct command *join_open(struct seeker *k)
+{
+    if (atomic_load(&sched.open) == NULL || atomic_load(&sched.listed) != 1)
+        return NULL;
+    atomic_fetch_add(&sched.looking, 1);
+    struct command *c = atomic_load(&sched.open);
+    if (c != NULL && (!grid_run_open(&c->run) || !begin_running()))
+        c = NULL;
+    bool entered = c != NULL && grid_run_enter(&c->run);
+    atomic_fetch_sub(&sched.looking, 1);
+    if (entered)
+        stop_spinning(k);
+    else if (c != NULL)
+        stop_running();
+    return entered ? c : NULL;
+}
+
+/* Gets others to help with the run that was entered. */
+static void wake_helpers(struct command *c)
+{
+    uint32_t wanted = helpers(c);
+    if (atomic_load_explicit(&sched.asleep, memory_order_relaxed) == 0 || full() ||
+        atomic_load(&sched.spinning) >= wanted)
+        return;
+    pthread_mutex_lock(&sched.lock);
+    struct sleeper *s = idle_take(wanted);
+    pthread_mutex_unlock(&sched.lock);
+    wake_taken(s);
+}
+
+/* Locks the scheduler to take something off the lists; false: as many threads are about to as there
+ * are entries. All that look see a new entry at once, and would wait for each other in vain; who
+ * takes one and sees more wakes another thread. */
+static bool lock_to_pick(void)
+{
+    uint32_t listed = (uint32_t)atomic_load_explicit(&sched.listed, memory_order_relaxed);
+    if (atomic_load_explicit(&sched.picking, memory_order_relaxed) >= listed) {
+        pause_cpu();
+        return false;
+    }
+    atomic_fetch_add_explicit(&sched.picking, 1, memory_order_relaxed);
+    pthread_mutex_lock(&sched.lock);
+    return true;
+}
+
+static void unlock_picked(void)
+{
+    pthread_mutex_unlock(&sched.lock);
+    atomic_fetch_sub_explicit(&sched.picking, 1, memory_order_relaxed);
+}
+
 /* A stream to run, a command to share, or a queue. Wakes another worker when there is more. */
 static bool pick(struct seeker *k, struct device_stream **s, struct command **c,
                  struct cdp_queue **q)
@@ -341,37 +439,49 @@ static bool pick(struct seeker *k, struct device_stream **s, struct command **c,
     /* Parked blocks may wait for just that, and workers that resume them never rest. */
     bool late = k->late || atomic_load_explicit(&sched.parking.count, memory_order_relaxed) > 0;
     k->late = false;
-    if (!anything_queued(late) || sched_paused())
+    bool overdue = k->overdue;
+    k->overdue = false;
+    if (!anything_queued(late) || sched_paused() || (full() && !overdue))
         return false;
     struct sleeper *sleeper = NULL;
-    pthread_mutex_lock(&sched.lock);
-    if (sched_paused()) {
-        pthread_mutex_unlock(&sched.lock);
+    *c = join_open(k);
+    if (*c != NULL) {
+        wake_helpers(*c);
+        return true;
+    }
+    if (!lock_to_pick())
+        return false;
+    bool counted = begin_running();
+    if (!counted && (!overdue || sched_paused())) {
+        unlock_picked();
         return false;
     }
+    if (!counted)
+        atomic_fetch_add(&sched.running, 1);
     /* What kernels have launched comes before new work: it is what they wait for. */
     *q = sched_take_given();
     for (uint32_t level = 0; level < PRIORITIES && *q == NULL && *s == NULL && *c == NULL;
          level++) {
         bool job_first = (k->turn & 2) != 0;
-        if (job_first)
+        if (job_first && counted)
             *c = pick_job(level);
         if (*c == NULL && (*s = sched.ready[level].head) != NULL) {
             sched_unready(*s);
             if (atomic_load_explicit(&(*s)->host_runs, memory_order_relaxed)) /* it came not */
                 atomic_store_explicit(&(*s)->host_runs, false, memory_order_relaxed);
         }
-        if (*c == NULL && *s == NULL && !job_first)
+        if (*c == NULL && *s == NULL && !job_first && counted)
             *c = pick_job(level);
     }
     bool found = *s != NULL || *c != NULL || *q != NULL;
     if (found) {
         stop_spinning(k);
-        if (atomic_fetch_add(&sched.running, 1) + 1 < sched.workers &&
-            atomic_load(&sched.listed) > 0)
+        if (!full() && atomic_load(&sched.listed) > 0)
             sleeper = idle_take(*c != NULL ? helpers(*c) : 1);
+    } else {
+        atomic_fetch_sub(&sched.running, 1);
     }
-    pthread_mutex_unlock(&sched.lock);
+    unlock_picked();
     wake_taken(sleeper);
     return found;
 }
@@ -393,9 +503,11 @@ static enum sched_result resume(struct grid_worker *w, struct seeker *k)
     bool any = grid_resume(&sched.parking, w, &progress, &complete);
     if (complete != NULL)
         command_run_complete(command_of_run(complete), w, UINT64_MAX);
-    atomic_fetch_sub(&sched.running, 1);
-    if (!any)
+    if (!any) {
+        stop_running();
         return SCHED_NOTHING;
+    }
+    atomic_fetch_sub(&sched.running, 1);
     if (progress && atomic_load_explicit(&sched.parking.count, memory_order_relaxed) > 1 &&
         atomic_load(&sched.running) + 1 < sched.workers)
         sched_wake_one();
@@ -476,7 +588,10 @@ static void fall_asleep(struct seeker *k, uint64_t timeout, bool always)
     struct sleeper me = {0};
     pthread_mutex_lock(&sched.lock);
     stop_spinning(k);
-    if (work_listed() || (!always && anything())) {
+    atomic_fetch_add(&sched.asleep, 1); /* before looking: see stop_running */
+    bool parked = !always && atomic_load(&sched.parking.count) > 0;
+    if (parked || (!full() && (work_listed() || (!always && anything())))) {
+        atomic_fetch_sub(&sched.asleep, 1);
         pthread_mutex_unlock(&sched.lock);
         return;
     }
@@ -512,17 +627,21 @@ static void rest(struct seeker *k)
         atomic_fetch_add(&sched.spinning, 1);
     }
     uint64_t end = clock_ns() + SPIN_NS;
-    uint32_t left = 0;
+    uint32_t left = 0, used = 0;
     do
-        for (int i = 0; i < 32; i++) {
+        for (int i = 0; i < LOOKS; i++) {
             left = anything_left() ? left + 1 : 0;
             k->late = left > LEFT_LOOKS;
-            if (anything_queued(k->late) || atomic_load(&sched.parking.count) > 0)
+            /* How many run is looked at only now: who runs writes it all the time. */
+            bool queued = anything_queued(k->late);
+            used = queued && full() ? used + 1 : 0;
+            if ((queued && used == 0) || atomic_load(&sched.parking.count) > 0)
                 return;
             pause_cpu();
         }
-    while (left > 0 || clock_ns() < end);
-    fall_asleep(k, 0, false);
+    while (used < USED_LOOKS && (left > 0 || clock_ns() < end));
+    fall_asleep(k, used > 0 ? OVERDUE_NS : 0, false);
+    k->overdue = used > 0 && !k->spinning;
 }
 
 static void *worker_main(void *arg)
@@ -549,75 +668,6 @@ static void *worker_main(void *arg)
         progress = clock_ns();
     }
     return NULL;
-}
-
-void mutex_init(pthread_mutex_t *lock)
-{
-    pthread_mutexattr_t attr;
-    pthread_mutexattr_init(&attr);
-    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
-    pthread_mutex_init(lock, &attr);
-    pthread_mutexattr_destroy(&attr);
-}
-
-/* Code of large kernels that is not optimised takes a megabyte, whatever limit the user has set. */
-enum { STACK_LEAST = 8 << 20 };
-
-struct start {
-    void *(*main)(void *);
-    void *arg;
-};
-
-static void *begin(void *arg)
-{
-    struct start s = *(struct start *)arg;
-    free(arg);
-    own_thread_begins();
-    return s.main(s.arg);
-}
-
-bool thread_start(void *(*main)(void *), void *arg, const char *name)
-{
-    struct start *s = malloc(sizeof *s);
-    if (s == NULL)
-        return false;
-    *s = (struct start){main, arg};
-    /* The program's signals are for the program's threads. Those of faults must not be blocked: the
-     * system ends a process that has a blocked one. */
-    sigset_t mask, old;
-    sigfillset(&mask);
-    const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
-    for (size_t i = 0; i < WEIR_COUNT(faults); i++)
-        sigdelset(&mask, faults[i]);
-    pthread_t thread;
-    pthread_attr_t attr;
-    size_t stack;
-    pthread_attr_init(&attr);
-    if (pthread_attr_getstacksize(&attr, &stack) == 0 && stack < STACK_LEAST)
-        pthread_attr_setstacksize(&attr, STACK_LEAST);
-    pthread_sigmask(SIG_SETMASK, &mask, &old);
-    bool fine = pthread_create(&thread, &attr, begin, s) == 0;
-    pthread_attr_destroy(&attr);
-    if (fine) {
-        pthread_setname_np(thread, name);
-        pthread_detach(thread);
-    } else {
-        free(s);
-    }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return fine;
-}
-
-bool thread_start_once(atomic_bool *started, void *(*main)(void *), const char *name)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    if (WEIR_LIKELY(atomic_load(started)))
-        return true;
-    pthread_mutex_lock(&lock);
-    if (!atomic_load(started) && thread_start(main, NULL, name))
-        atomic_store(started, true);
-    pthread_mutex_unlock(&lock);
-    return atomic_load(started);
 }
 
 static bool start_worker(void)
