@@ -9,6 +9,8 @@
 #include "device/internal.h"
 
 static const uint64_t SHARE_NS = COMMAND_SHORT_NS;
+/* A grid expected to take less, on one thread, has no parts for threads to keep to. */
+static const uint64_t DIVIDE_NS = 50000;
 /* How long a grid that was expected to be short may take before others are called. */
 static const uint64_t ALONE_NS = 20000;
 
@@ -79,6 +81,8 @@ static bool run_shared(struct command *c, struct grid_worker *w)
         return run_ordered(c, w);
     uint64_t estimate = grid_run_estimate(run), until = UINT64_MAX;
     grid_run_enter(run);
+    if (estimate > DIVIDE_NS)
+        grid_run_divide(run);
     if (run->total > 1 && (estimate == 0 || estimate > SHARE_NS))
         sched_list(c, true);
     if (run->total > 1)

@@ -1,10 +1,11 @@
 /* grid: runs one grid of blocks on the threads that offer themselves (the device layer's workers
  * and host threads that wait).
  *
- * Blocks are handed out in runs by an atomic counter. A block that must wait for memory that others
- * write comes back suspended: its context (frame, shared and local memory) leaves the worker and
- * goes to the end of a queue of parked blocks, from which any worker resumes it; the worker goes on
- * with a fresh context. So a kernel that spins never holds a worker.
+ * Blocks are handed out in runs, by an atomic counter or from a part for each thread (parts.c). A
+ * block that must wait for memory that others write comes back suspended: its context (frame,
+ * shared and local memory) leaves the worker and goes to the end of a queue of parked blocks, from
+ * which any worker resumes it; the worker goes on with a fresh context. So a kernel that spins
+ * never holds a worker.
  *
  * What goes wrong in a kernel (wild pointers, traps, failed assertions) leaves the compiled code
  * through a signal handler or a helper, by siglongjmp to the worker, becomes a struct grid_fault in
@@ -208,6 +209,7 @@ struct grid_run {
     struct touch_set *_Atomic touched; /* which bytes it reads and writes (touch.h) */
     uint64_t order; /* grid_run_ordered: what stands for the run (base/schedule.h) */
     struct hazard_grid *_Atomic hazards;   /* accesses that nothing orders (threads.h) */
+    struct grid_parts *parts;              /* blocks are handed out from these (parts.c), or NULL */
     _Alignas(64) _Atomic uint64_t next;    /* first block not handed out; may pass total */
     _Alignas(64) _Atomic uint64_t pending; /* blocks that have not ended + threads inside */
     _Atomic uint64_t parked;               /* blocks suspended now */
@@ -253,6 +255,10 @@ enum grid_progress grid_run_batch(struct grid_run *run, struct grid_worker *w,
 /* Prepares a run; false when the machine has no memory for it. `params` must outlive the run. */
 bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struct grid_env *env,
                    struct grid_parking *parking, uint32_t workers);
+
+/* Divides its blocks among the threads that may run them, so that each gets the same ones each
+ * time, where that serves. Before anybody else knows of the run. */
+void grid_run_divide(struct grid_run *run);
 
 /* Whether all blocks are handed out: it need not be listed any more. */
 bool grid_run_exhausted(struct grid_run *run);

@@ -220,22 +220,38 @@ enum grid_progress grid_run_alone(struct grid_run *run, struct grid_worker *w)
     return run_finish(run, total - o.parked + 1) ? GRID_COMPLETE : GRID_HANDED;
 }
 
+/* Takes the next blocks for the thread. Returns how many it is; 0: none is left. */
+static uint64_t hand_out(struct grid_run *run, const struct grid_worker *w, uint32_t *from,
+                         uint64_t *first)
+{
+    uint64_t count = chunk_size(run), taken;
+    if (run->parts != NULL) {
+        count = parts_take(run, w->smid, from, count, first);
+        /* Given up meanwhile: they were counted with those that nobody had taken. */
+        taken = atomic_fetch_add_explicit(&run->next, count, memory_order_relaxed);
+        return taken < run->total ? count : 0;
+    }
+    *first = taken = atomic_fetch_add_explicit(&run->next, count, memory_order_relaxed);
+    if (taken >= run->total)
+        return 0;
+    return run->total - taken < count ? run->total - taken : count;
+}
+
 enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, uint64_t until)
 {
     unsigned fp = fp_enter(w);
     struct mem_view before = see(run);
     uint64_t begin = clock_ns(), ended = 0;
     w->env = run->env;
+    uint32_t from = 0;
     while (grid_run_open(run)) {
         if (grid_faulted(run->env) != GRID_FAULT_NONE) {
             ended += run_abandon(run);
             break;
         }
-        uint64_t count = chunk_size(run);
-        uint64_t first = atomic_fetch_add_explicit(&run->next, count, memory_order_relaxed);
-        if (first >= run->total)
+        uint64_t first, count = hand_out(run, w, &from, &first);
+        if (count == 0)
             break;
-        count = run->total - first < count ? run->total - first : count;
         struct outcome o = {0};
         run_chunk(run, w, first, count, &o);
         ended += count - o.parked + (o.trouble ? run_abandon(run) : 0);

@@ -61,6 +61,13 @@ void run_learn(struct grid_kernel *k, uint64_t one);
 /* Takes all blocks that were not handed out, so that nobody runs them; how many. */
 uint64_t run_abandon(struct grid_run *run);
 
+/* Parts of the run's blocks, one for each thread (parts.c). Takes up to `most` blocks that nobody
+ * has taken: of the part of thread `home`, and then of others. *from: how many parts that thread
+ * has found empty; 0 at first. Returns how many it is; 0: there are none. */
+uint64_t parts_take(struct grid_run *run, uint32_t home, uint32_t *from, uint64_t most,
+                    uint64_t *first);
+void parts_release(struct grid_parts *p);
+
 /* Counts blocks as ended, or a thread as gone. True: that was the last; the run is the caller's
  * alone. Otherwise it may be gone when this returns. */
 static inline bool run_finish(struct grid_run *run, uint64_t n)
@@ -69,6 +76,9 @@ static inline bool run_finish(struct grid_run *run, uint64_t n)
     if (atomic_fetch_sub_explicit(&run->pending, n, memory_order_acq_rel) != n)
         return false;
     free(workspace);
+    if (run->parts != NULL)
+        parts_release(run->parts);
+    run->parts = NULL;
     return true;
 }
 
@@ -85,6 +95,7 @@ static inline void run_begin(struct grid_run *run, struct grid_env *env,
     if (run->resident_max < RESIDENT_MIN)
         run->resident_max = RESIDENT_MIN;
     run->workspace = NULL;
+    run->parts = NULL;
     run->depth = 0;
     run->origin = NULL;
     run->origin_index = 0;
