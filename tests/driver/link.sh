@@ -77,6 +77,13 @@ printf '%s\n.entry a()\n{\nfoo.b32 %%r;\nret;\n}\n' "$head" >wrong.ptx
 fails "$ptxas" wrong.ptx -o wrong.cubin
 expect "line 6; error" "$ptxas" wrong.ptx -o wrong.cubin
 [ ! -e wrong.cubin ] || failed=1
+# of a later target: for it and in what it makes
+sed 's/^[.]version .*/.version 9.0/; s/^[.]target .*/.target sm_120a/' alone.ptx >later.ptx
+"$ptxas" -arch=sm_120a later.ptx -o later.cubin || failed=1
+expect "is higher than 'sm_90'" "$ptxas" -arch=sm_90 later.ptx -o wrong.cubin
+expect "PTX for sm_120a; this device is sm_90" "$program" load later.cubin
+WEIR_COMPUTE_CAPABILITY=12.0 expect 7 "$program" load later.cubin
+expect "sm_121a" "$ptxas" --list-arch
 expect "Unknown option '--nonsense'" "$ptxas" --nonsense alone.ptx
 expect "is higher than" "$ptxas" -arch=sm_50 alone.ptx
 if command -v readelf >/dev/null; then
