@@ -261,7 +261,8 @@ struct gpu_thread {
     CUcontext current;
     uint64_t current_generation;
     struct context *current_found;
-    struct stream *own; /* its default streams, one for each context */
+    struct stream *own;       /* its default streams, one for each context */
+    bool runs_host_functions; /* of streams: then the driver answers, which permits nothing */
     /* For calls.c. */
     _Atomic uint32_t calls; /* that it is in, one inside another */
     struct gpu_thread *next, **link;

@@ -13,6 +13,7 @@
 enum { CHUNK_FREE, CHUNK_TAKEN, CHUNK_KEPT };
 enum { TIMES = 2 }; /* addresses, in terms of the device's memory: so that large pieces fit */
 enum { MAPPING_MAX = 16 }; /* chunks of a mapping */
+enum { KEPT_SHARE = 16 };  /* of the device's memory, this part may stay mapped for nobody */
 
 struct mapping {
     uint32_t first, chunks, taken; /* chunks: the first one, how many, how many are taken */
@@ -76,7 +77,7 @@ static bool reserve(struct range *r, int device)
     pthread_mutex_init(&r->lock, NULL);
     r->base = base;
     r->total = total;
-    r->kept_max = total / 64 / MEM_CHUNK * MEM_CHUNK;
+    r->kept_max = total / KEPT_SHARE / MEM_CHUNK * MEM_CHUNK;
     r->chunks = chunks;
     return true;
 }

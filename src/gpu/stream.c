@@ -80,6 +80,8 @@ struct context *context_current(void)
         return NULL;
     if (WEIR_LIKELY(t->current == h && t->current_generation == now))
         return t->current_found;
+    if (t->runs_host_functions)
+        return NULL;
     struct context *c = t->current_found;
     if (t->current != h || !same_context(c, h)) {
         pthread_mutex_lock(&all.lock);
@@ -181,6 +183,8 @@ struct stream *stream_find(struct gpu_thread *t, CUstream h)
     if (WEIR_LIKELY(f->handle == h && f->generation == now && f->context == of) &&
         WEIR_LIKELY(!f->stream->foreign || same_stream(f->stream)))
         return f->stream;
+    if (t->runs_host_functions)
+        return NULL;
     struct stream *s = standard ? find_own(t, c) : find_made(h);
     if (s != NULL)
         *f = (struct found){h, of, now, s};

@@ -21,7 +21,11 @@ void gpu_thread_ends(void *kept)
 static __attribute__((noinline, cold)) struct gpu_thread *thread_new(void **word)
 {
     struct gpu_thread *t = xcalloc(1, sizeof *t);
+    CUstreamCaptureStatus status;
     *word = t;
+    /* A driver runs host functions in threads of its own. */
+    t->runs_host_functions =
+        driver.cuStreamIsCapturing(CU_STREAM_LEGACY, &status) == CUDA_ERROR_NOT_PERMITTED;
     calls_thread_begins(t);
     return t;
 }

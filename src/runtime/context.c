@@ -171,6 +171,15 @@ static bool has_ended(void)
            current != NULL;
 }
 
+/* The same where it does not: it is asked something that changes nothing. */
+static bool has_ended_elsewhere(void)
+{
+    CUfunc_cache unused;
+
+    return !RT_HAS(weir_current_context) &&
+           CU(cuCtxGetCacheConfig, &unused) == CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
 /* The device whose primary context this was before a reset; -1: of none. */
 static __attribute__((noinline)) int device_gone(CUcontext context)
 {
@@ -216,7 +225,7 @@ cudaError_t rt_context(void)
     if (!LIKELY(result == CUDA_SUCCESS || rt_was_reset()))
         return rt_error(result);
     if (LIKELY(context != NULL)) {
-        if (has_ended())
+        if (has_ended() || has_ended_elsewhere())
             rt_context_ended();
         if (LIKELY(atomic_load_explicit(&gone_contexts, memory_order_acquire) == 0))
             return cudaSuccess;
@@ -225,6 +234,13 @@ cudaError_t rt_context(void)
             return cudaSuccess;
     }
     return make_current(device);
+}
+
+cudaError_t rt_context_again(CUresult failed)
+{
+    if (failed == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+        rt_context_ended();
+    return rt_context();
 }
 
 cudaError_t rt_healthy(void)
@@ -291,6 +307,11 @@ static __attribute__((noinline)) cudaError_t find_current(CUcontext *context,
         CU_TRY(CU(cuCtxGetCurrent, context));
     }
     result = CU(cuCtxGetId, *context, number);
+    if (result == CUDA_ERROR_CONTEXT_IS_DESTROYED) {
+        RT_TRY(rt_context_again(result));
+        CU_TRY(CU(cuCtxGetCurrent, context));
+        result = CU(cuCtxGetId, *context, number);
+    }
     if (result == (CUresult)cudaErrorCallRequiresNewerDriver)
         *number = (uintptr_t)*context;
     else if (result != CUDA_SUCCESS)

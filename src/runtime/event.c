@@ -30,6 +30,7 @@ PUBLIC cudaError_t cudaEventDestroy(cudaEvent_t event) { return done(destroy(eve
 static cudaError_t record(cudaEvent_t event, cudaStream_t stream)
 {
     RT_CHECK(event, cudaErrorInvalidResourceHandle);
+    RT_TRY(rt_permitted());
     WITH_CONTEXT(CU(cuEventRecord, event, stream));
 }
 

@@ -195,10 +195,13 @@ PUBLIC cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
 
 _Static_assert(sizeof(struct cudaMemsetParams) == sizeof(CUDA_MEMSET_NODE_PARAMS), "same layout");
 
+/* A GPU's driver takes the context of the memory where none is named, and memory in stream order
+ * has none: so it is named. */
 PUBLIC cudaError_t cudaGraphAddMemsetNode(DEPS, const struct cudaMemsetParams *params)
 {
-    WITH(cudaSuccess, cuGraphAddMemsetNode, pGraphNode, graph, deps, n,
-         (const CUDA_MEMSET_NODE_PARAMS *)params, NULL);
+    CUcontext c;
+    WITH(rt_error(CU(cuCtxGetCurrent, &c)), cuGraphAddMemsetNode, pGraphNode, graph, deps, n,
+         (const CUDA_MEMSET_NODE_PARAMS *)params, c);
 }
 
 PUBLIC cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node,
@@ -215,8 +218,9 @@ PUBLIC cudaError_t cudaGraphMemsetNodeSetParams(cudaGraphNode_t node,
 
 PUBLIC cudaError_t cudaGraphExecMemsetNodeSetParams(EXEC, const struct cudaMemsetParams *params)
 {
-    WITH(cudaSuccess, cuGraphExecMemsetNodeSetParams, exec, node,
-         (const CUDA_MEMSET_NODE_PARAMS *)params, NULL);
+    CUcontext c;
+    WITH(rt_error(CU(cuCtxGetCurrent, &c)), cuGraphExecMemsetNodeSetParams, exec, node,
+         (const CUDA_MEMSET_NODE_PARAMS *)params, c);
 }
 
 /* ---- functions of the host, graphs, nothing, events ---- */
@@ -356,15 +360,18 @@ static cudaError_t any_in(const struct cudaGraphNodeParams *p, CUgraphNodeParams
     case cudaGraphNodeTypeMemcpy:
         out->memcpy.flags = p->memcpy.flags;
         return copy_box(&p->memcpy.copyParams, &out->memcpy.copyParams);
-    case cudaGraphNodeTypeMemset:
+    case cudaGraphNodeTypeMemset: {
+        CUcontext context;
+        CU_TRY(CU(cuCtxGetCurrent, &context));
         out->memset = (CUDA_MEMSET_NODE_PARAMS_v2){(CUdeviceptr)p->memset.dst,
                                                    p->memset.pitch,
                                                    p->memset.value,
                                                    p->memset.elementSize,
                                                    p->memset.width,
                                                    p->memset.height,
-                                                   NULL};
+                                                   context};
         return cudaSuccess;
+    }
     case cudaGraphNodeTypeHost:
         out->host.fn = p->host.fn;
         out->host.userData = p->host.userData;

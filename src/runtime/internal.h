@@ -138,7 +138,7 @@ void rt_error_reset(void);
             rt_try_first != CUDA_ERROR_CONTEXT_IS_DESTROYED &&                                     \
             rt_try_first != CUDA_ERROR_NOT_INITIALIZED && !rt_was_reset())                         \
             return rt_error(rt_try_first);                                                         \
-        RT_TRY(rt_context());                                                                      \
+        RT_TRY(rt_context_again(rt_try_first));                                                    \
         CU_TRY(call);                                                                              \
         return cudaSuccess;                                                                        \
     } while (0)
@@ -180,6 +180,18 @@ bool rt_was_reset(void);
 /* The driver has said that the current context has ended: if it was a device's primary one, it is
  * retained again when it is needed. */
 void rt_context_ended(void);
+/* rt_context after a call that failed so. */
+cudaError_t rt_context_again(CUresult failed);
+/* Whether the thread may call at all: host functions of streams may not, and a GPU's driver would
+ * wait for ever for the stream that such a function is in. Weir's driver looks by itself. */
+static inline cudaError_t rt_permitted(void)
+{
+    CUcontext context;
+
+    return RT_HAS(weir_current_context) || CU(cuCtxGetCurrent, &context) != CUDA_ERROR_NOT_PERMITTED
+               ? cudaSuccess
+               : cudaErrorNotPermitted;
+}
 /* The code of the fault that the current context has, if any: for what asks no driver otherwise. */
 cudaError_t rt_healthy(void);
 /* The thread's device: that of its current context, else the one chosen by cudaSetDevice. */

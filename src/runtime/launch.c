@@ -45,10 +45,31 @@ static cudaError_t launch(const void *func, dim3 grid, dim3 block, void **args, 
     return cudaSuccess;
 }
 
+/* Once more where the context has turned out to be one that the program has ended: nothing was
+ * launched, and the device's primary one is made again. */
+static __attribute__((noinline, cold)) cudaError_t launch_again(const void *func, const dim3 *grid,
+                                                                const dim3 *block, void **args,
+                                                                size_t shared, cudaStream_t stream)
+{
+    if (!rt_was_reset())
+        return cudaErrorContextIsDestroyed;
+    return launch(func, *grid, *block, args, shared, stream);
+}
+
+static inline cudaError_t launch_kernel(const void *func, dim3 grid, dim3 block, void **args,
+                                        size_t shared, cudaStream_t stream)
+{
+    cudaError_t error = launch(func, grid, block, args, shared, stream);
+
+    return LIKELY(error != cudaErrorContextIsDestroyed)
+               ? error
+               : launch_again(func, &grid, &block, args, shared, stream);
+}
+
 STREAM_API(cudaLaunchKernel,
            (const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem,
             cudaStream_t stream),
-           launch(func, gridDim, blockDim, args, sharedMem, stream))
+           launch_kernel(func, gridDim, blockDim, args, sharedMem, stream))
 
 static cudaError_t launch_cooperative(const void *func, dim3 grid, dim3 block, void **args,
                                       size_t shared, cudaStream_t stream)

@@ -40,6 +40,7 @@ PUBLIC cudaError_t cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned 
 static cudaError_t destroy(cudaStream_t stream)
 {
     RT_CHECK(!is_default(stream), cudaErrorInvalidResourceHandle);
+    RT_TRY(rt_permitted());
     WITH_CONTEXT(CU(cuStreamDestroy_v2, stream));
 }
 
@@ -47,10 +48,15 @@ PUBLIC cudaError_t cudaStreamDestroy(cudaStream_t stream) { return done(destroy(
 
 static cudaError_t synchronize(cudaStream_t stream)
 {
+    RT_TRY(rt_permitted());
     WITH_CONTEXT(CU(cuStreamSynchronize, stream));
 }
 
-static cudaError_t query(cudaStream_t stream) { WITH_CONTEXT(CU(cuStreamQuery, stream)); }
+static cudaError_t query(cudaStream_t stream)
+{
+    RT_TRY(rt_permitted());
+    WITH_CONTEXT(CU(cuStreamQuery, stream));
+}
 
 static cudaError_t get_flags(cudaStream_t stream, unsigned *flags)
 {

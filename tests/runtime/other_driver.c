@@ -6,8 +6,8 @@
  * Settings stand in for what another driver would answer:
  *   OTHER_DRIVER_VERSION, OTHER_DRIVER_DEVICES   its version, how many devices (0: none)
  *   OTHER_DRIVER_INIT=CODE                       what cuInit says
- *   OTHER_DRIVER_MAPS=0                          no virtual memory management, as some parts of GPUs
- *   OTHER_DRIVER_LOST=CODE                       what every call says after the first launch
+ *   OTHER_DRIVER_MAPS=0                          no virtual memory management, as some parts of
+ * GPUs OTHER_DRIVER_LOST=CODE                       what every call says after the first launch
  * Files given to the linker, and at the end how often memory was allocated and freed, are named on
  * stderr. */
 #include <dlfcn.h>
@@ -25,6 +25,7 @@ void other_driver_lose(int code);
             "\tjmp *to_" #name "(%rip)\n");
 #include "runtime/driver.def"
 RT_DRIVER(cuGetErrorName)
+RT_DRIVER(cuDevicePrimaryCtxRelease_v2)
 #undef RT_DRIVER
 
 static const struct {
@@ -33,7 +34,7 @@ static const struct {
 } functions[] = {
 #define RT_DRIVER(name) {#name, &to_##name},
 #include "runtime/driver.def"
-    RT_DRIVER(cuGetErrorName)
+    RT_DRIVER(cuGetErrorName) RT_DRIVER(cuDevicePrimaryCtxRelease_v2)
 #undef RT_DRIVER
 };
 

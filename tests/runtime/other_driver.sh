@@ -20,6 +20,9 @@ export CUDA_HOME
 "$weircc" -rdc=true -arch=sm_90 "$here/other_driver_refused.cu" "$here/other_driver_b.cu" -o refused || exit 1
 "$weircc" "$here/other_driver_lost.cu" -o lost || exit 1
 "$weircc" "$here/other_driver_again.cu" -o again || exit 1
+"$weircc" "$here/other_driver_host.cu" -o host || exit 1
+"$weircc" -I"$here/.." -I"$here/../conformance" "$here/../conformance/devices/primary_released.cu" \
+    -o released -lcuda || exit 1
 "$weircc" "$here/other_driver_again.cu" -Xlinker --no-as-needed -lcuda -o linked || exit 1
 
 # expect STATUS PATTERN SETTINGS... : how the last command line ended, and what it printed
@@ -68,6 +71,13 @@ for pools in own driver; do
         expect 0 '^right$' WEIR_DRIVER="$other" WEIR_POOLS=$pools OTHER_DRIVER_LOST=$code ./lost $code
     done
 done
+
+for pools in own driver; do
+    expect 0 '^right$' WEIR_DRIVER="$other" WEIR_POOLS=$pools ./host
+done
+
+# The program's own releases end the primary context, which the driver alone knows.
+expect 0 ' 0 failed' LD_PRELOAD="$other" WEIR_DRIVER="$other" ./released
 
 # A part of a device (MIG, vGPU) may lack what own pools need: then the driver's serve.
 expect 0 '^no error$' WEIR_DRIVER="$other" OTHER_DRIVER_MAPS=0 ./again

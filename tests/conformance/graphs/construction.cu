@@ -275,6 +275,35 @@ static void objects(int *d)
     CHECK_EQ_INT(destroyed, 1);
 }
 
+/* Sets and copies of memory that was allocated in stream order. */
+static void memory_in_order()
+{
+    cudaStream_t s;
+    cudaGraph_t g;
+    cudaGraphNode_t set, copy;
+    cudaGraphExec_t exec;
+    int *d, got[2] = {0, 0};
+
+    OK(cudaStreamCreate(&s));
+    OK(cudaMallocAsync(&d, 64, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaGraphCreate(&g, 0));
+    cudaMemsetParams p = {d, 0, 5, 4, 2, 1};
+    OK(cudaGraphAddMemsetNode(&set, g, nullptr, 0, &p));
+    OK(cudaGraphAddMemcpyNode1D(&copy, g, &set, 1, d + 4, d, 8, cudaMemcpyDefault));
+    OK(cudaGraphInstantiate(&exec, g, 0));
+    p.value = 7;
+    OK(cudaGraphExecMemsetNodeSetParams(exec, set, &p));
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaMemcpyAsync(got, d + 4, 8, cudaMemcpyDefault, s));
+    OK(cudaStreamSynchronize(s));
+    CHECK(got[0] == 7 && got[1] == 7);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(g));
+    OK(cudaFreeAsync(d, s));
+    OK(cudaStreamDestroy(s));
+}
+
 int main()
 {
     int *d, *pinned;
@@ -286,6 +315,7 @@ int main()
     for (unsigned seed = 1; seed <= 12; seed++)
         random_graph(seed, seed * 10, d);
     objects(d);
+    memory_in_order();
     OK(cudaFreeHost(pinned));
     OK(cudaFree(d));
     return check_done();

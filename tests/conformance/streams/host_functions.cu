@@ -16,7 +16,8 @@ static void CUDART_CB look(void *user) { seen[calls++] = *mapped * 10 + (int)(si
 static void CUDART_CB call_api(void *) { inside = cudaStreamSynchronize(0); }
 
 /* What a GPU refuses inside a host function and inside a callback. */
-static void *device;
+static void *device, *ordered;
+static cudaStream_t own;  /* the stream that the functions are in */
 static cudaEvent_t event; /* never recorded */
 static void refused()
 {
@@ -42,6 +43,10 @@ static void refused()
     CHECK_EQ_INT(cudaEventCreate(&e), no);
     CHECK_EQ_INT(cudaLaunchHostFunc(0, call_api, nullptr), no);
     CHECK_EQ_INT(cudaDeviceSynchronize(), no);
+    CHECK_EQ_INT(cudaStreamSynchronize(own), no);
+    CHECK_EQ_INT(cudaStreamQuery(own), no);
+    CHECK_EQ_INT(cudaMallocAsync(&p, 100, own), no);
+    CHECK_EQ_INT(cudaFreeAsync(ordered, own), no);
     /* It may look at events. */
     float ms;
     OK(cudaEventQuery(event));
@@ -84,12 +89,15 @@ int main()
     OK(cudaGetLastError());
     OK(cudaMalloc(&device, 4));
     OK(cudaEventCreate(&event));
+    OK(cudaMallocAsync(&ordered, 4, s));
+    own = s;
     OK(cudaLaunchHostFunc(s, refused_in_function, nullptr));
     OK(cudaStreamAddCallback(s, refused_in_callback, nullptr, 0));
     OK(cudaStreamSynchronize(s));
     CHECK_EQ_INT(calls.load(), 5);
     OK(cudaEventDestroy(event));
     OK(cudaFree(device));
+    OK(cudaFreeAsync(ordered, s));
     OK(cudaGetLastError());
     CHECK_EQ_INT(cudaStreamAddCallback(s, callback, nullptr, 1), cudaErrorInvalidValue);
     CHECK_EQ_INT(cudaStreamAddCallback(s, nullptr, nullptr, 0), cudaErrorInvalidValue);
