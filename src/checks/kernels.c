@@ -93,7 +93,8 @@ static bool is_new(const struct observe_found *f, const struct finding_place *pl
 {
     bool known = false;
     pthread_mutex_lock(&latest.lock);
-    if (memcmp(&latest.id, &f->id, sizeof f->id) != 0) {
+    if (latest.id.stream != f->id.stream || latest.id.count != f->id.count ||
+        latest.id.node != f->id.node) {
         latest.id = f->id;
         latest.told.count = 0;
     }

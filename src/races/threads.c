@@ -145,6 +145,8 @@ static void put_advice(struct strbuf *sb, const struct thread_race *f)
     case OBSERVE_WARP_BARRIER:
         sb_printf(sb, "let the lanes of the warp meet (__syncwarp)");
         put_between(sb, f);
+        sb_printf(sb,
+                  ", or all threads of the block (__syncthreads) where other warps use it, too");
         return;
     case OBSERVE_BLOCK_BARRIER:
         sb_printf(sb, "let all threads of the block pass a barrier (__syncthreads)");

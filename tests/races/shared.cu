@@ -115,7 +115,10 @@ __global__ void within_a_warp(int *result, bool repaired)
         __syncwarp();
     result[threadIdx.x] = s[31 - threadIdx.x]; // @18 kernel read
 }
-CASE(warp_without_syncwarp) { within_a_warp<<<1, 32>>>(out, repaired); }
+CASE(warp_without_syncwarp)
+{
+    within_a_warp<<<1, 32>>>(out, repaired); // SAYS __syncwarp\) between .*, or all threads of the block \(__syncthreads\)
+}
 
 __global__ void warp_reduction(int *result, bool repaired)
 {
