@@ -71,7 +71,7 @@ static void times(void)
     uint64_t begun = now_ns();
     float ms = -1;
     device_event_record(a, s);
-    device_host_function(s, nap, NULL, false);
+    device_host_function(s, nap, NULL, NULL, false);
     device_event_record(b, s);
     device_event_record(untimed, s);
     CHECK_EQ_INT(device_event_elapsed(a, b, &ms), DEVICE_NOT_READY);

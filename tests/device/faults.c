@@ -114,8 +114,8 @@ static void wild_pointer(void)
                                            .block = {1, 1, 1},
                                            .params = &(void *){&n},
                                            .param_bytes = 8});
-    device_host_function(s, host_fn, NULL, false);
-    device_host_function(s, host_fn, NULL, true);
+    device_host_function(s, host_fn, NULL, NULL, false);
+    device_host_function(s, host_fn, NULL, NULL, true);
     CHECK_EQ_INT(device_stream_sync(s), DEVICE_FAULT_ADDRESS);
     CHECK_EQ_INT(device_stream_sync(t), DEVICE_FAULT_ADDRESS);
     CHECK_EQ_INT(n, 0);

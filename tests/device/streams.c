@@ -37,7 +37,7 @@ static void order(void)
     for (int i = 0; i < N; i++) {
         void *user = (void *)(intptr_t)i;
         if (i % 50 == 7)
-            CHECK_EQ_INT(device_host_function(s, log_host, user, false), DEVICE_OK);
+            CHECK_EQ_INT(device_host_function(s, log_host, user, NULL, false), DEVICE_OK);
         else if (i % 3 == 0)
             CHECK_EQ_INT(device_call(s, log_call, user), DEVICE_OK);
         else
@@ -238,7 +238,7 @@ static void blocking_host_function(void)
     struct device_stream *a = device_stream_new(ctx, DEVICE_STREAM_NONBLOCKING, 0),
                          *b = device_stream_new(ctx, DEVICE_STREAM_NONBLOCKING, 0);
     _Atomic int n = 0;
-    device_host_function(a, wait_gate, NULL, false);
+    device_host_function(a, wait_gate, NULL, NULL, false);
     launch(a, &count, 1, &n);
     launch(b, &count, 1000, &n);
     CHECK_EQ_INT(device_stream_sync(b), DEVICE_OK);

@@ -48,7 +48,7 @@ static void step(unsigned *seed, struct device_stream **own, struct device_event
         break;
     case 9:
         atomic_fetch_add(&expected, 1);
-        CHECK_EQ_INT(device_host_function(s, host_count, NULL, false), DEVICE_OK);
+        CHECK_EQ_INT(device_host_function(s, host_count, NULL, NULL, false), DEVICE_OK);
         break;
     case 10:
         atomic_fetch_add(&expected, 1);
