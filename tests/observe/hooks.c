@@ -245,7 +245,7 @@ static void host_node(void *user)
 
 static void test_host(struct device_stream *s)
 {
-    device_host_function(s, host_fn, NULL, NULL, false);
+    device_host_function(s, host_fn, NULL, (void *)host_fn, false);
     struct told *t = last_of(s);
     CHECK(t->work.kind == OBSERVE_HOST && t->work.host.function == (void *)host_fn);
     device_stream_sync(s);
