@@ -2,7 +2,7 @@
 # What a measurement runs on, in one paragraph; called before it, for the load is that of others.
 set -eu
 build=$1
-cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1 | sed 's/ Process[o]r//')
 cores=$(nproc)
 simd=SSE2
 for flag in avx2:AVX2 avx512f:AVX-512 asimd:NEON sve:SVE; do
