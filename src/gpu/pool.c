@@ -257,9 +257,13 @@ int gpu_weir_alloc_async(unsigned long long *out, size_t bytes, void *pool, void
 
 /* ---- freeing ---- */
 
-/* In a stream that is not known here: the memory is free when the stream has come so far. */
+/* In a stream that is not known here: the memory is free when the stream has come so far. Host
+ * functions may not call this: they would wait for themselves. */
 static CUresult free_waiting(CUdeviceptr at, CUstream stream, struct pool_by by)
 {
+    const struct gpu_thread *t = gpu_thread();
+    if (t != NULL && t->runs_host_functions)
+        return CUDA_ERROR_NOT_PERMITTED;
     CUresult r = driver.cuStreamSynchronize(stream);
     if (r == CUDA_SUCCESS && pool_free_now((void *)(uintptr_t)at, by) != POOL_OK)
         r = CUDA_ERROR_INVALID_VALUE;

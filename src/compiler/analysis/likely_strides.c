@@ -169,10 +169,10 @@ static struct likely_stride product(const struct ptx_instr *i, const struct like
 static struct likely_stride likely_of(const struct jkernel *k, const struct ptx_instr *i,
                                       const struct likely_stride *l)
 {
-    const struct ptx_operand *y = &i->operands[2];
-    bool exact = y->kind == PTX_OPR_IMM;
+    bool exact = i->noperands > 2 && i->operands[2].kind == PTX_OPR_IMM;
     unsigned bits = ptx_type_bits((enum ptx_type)i->types[0]);
-    uint64_t value = bits >= 64 ? y->imm : y->imm & ((1ull << bits) - 1);
+    uint64_t imm = exact ? i->operands[2].imm : 0;
+    uint64_t value = bits >= 64 ? imm : imm & ((1ull << bits) - 1);
     switch (i->op) {
     case PTX_OP_shr: return exact ? shifted(k, i, l[0]) : NO_STRIDE;
     case PTX_OP_and: return exact ? masked(l[0], value) : NO_STRIDE;
