@@ -615,6 +615,12 @@ static void fall_asleep(struct seeker *k, uint64_t timeout, bool always)
     k->spinning = true; /* counted by who woke us */
 }
 
+/* Who stops running wakes a worker, which may find all places taken again each time. */
+static bool is_overdue(const struct seeker *k)
+{
+    return k->full_since != 0 && clock_ns() - k->full_since >= OVERDUE_NS;
+}
+
 /* Nothing to do: looks for a while, then sleeps. */
 static void rest(struct seeker *k)
 {
@@ -635,13 +641,19 @@ static void rest(struct seeker *k)
             /* How many run is looked at only now: who runs writes it all the time. */
             bool queued = anything_queued(k->late);
             used = queued && full() ? used + 1 : 0;
-            if ((queued && used == 0) || atomic_load(&sched.parking.count) > 0)
+            if ((queued && used == 0) || atomic_load(&sched.parking.count) > 0) {
+                k->overdue = is_overdue(k);
                 return;
+            }
             pause_cpu();
         }
     while (used < USED_LOOKS && (left > 0 || clock_ns() < end));
+    if (used == 0)
+        k->full_since = 0;
+    else if (k->full_since == 0)
+        k->full_since = clock_ns();
     fall_asleep(k, used > 0 ? OVERDUE_NS : 0, false);
-    k->overdue = used > 0 && !k->spinning;
+    k->overdue = is_overdue(k);
 }
 
 static void *worker_main(void *arg)
@@ -665,6 +677,7 @@ static void *worker_main(void *arg)
             continue;
         }
         k.fruitless = 0;
+        k.full_since = 0;
         progress = clock_ns();
     }
     return NULL;
