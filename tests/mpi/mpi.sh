@@ -11,6 +11,8 @@ OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_ov
 OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_base_warn_component_unused=0
 export PATH WEIR_WORKERS WEIR_CACHE_DIR LC_ALL OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 export OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_hwloc_base_binding_policy OMPI_MCA_btl_base_warn_component_unused
+# MPICH looks for OpenCL devices, and PoCL then takes the program's faults for its own.
+export HWLOC_COMPONENTS=-opencl
 unset NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
