@@ -289,6 +289,7 @@ void spare_put(struct pool_shard *s, struct block *b);
 
 struct pool {
     struct pool_config config;
+    void *_Atomic user;        /* as configured; NULL from the pool's destruction on */
     uint64_t number;           /* for people */
     enum pool_rule took;       /* by which rule the long way found its last block */
     struct pool_shard *common; /* as long as the pool lives */

@@ -154,6 +154,7 @@ struct pool *pool_new(const struct pool_config *config, struct diag *d)
     p->file = shared != NULL ? shared->fd : -1;
     p->low = UINT64_MAX;
     atomic_init(&p->devices, config->devices);
+    atomic_init(&p->user, config->user);
     pthread_mutex_init(&p->lock, NULL);
     for (int i = 0; i < POOL_SWITCHES; i++)
         atomic_init(&p->switches[i], true);
@@ -295,9 +296,7 @@ void pool_clear_device(int device)
 void pool_destroy(struct pool *p)
 {
     pthread_mutex_lock(&all.lock);
-    pthread_mutex_lock(&p->lock);
-    p->config.user = NULL;
-    pthread_mutex_unlock(&p->lock);
+    atomic_store_explicit(&p->user, NULL, memory_order_relaxed);
     atomic_store(&p->destroyed, true);
     if (!end_at_rest(p))
         atomic_store(&pool_freed, true);
@@ -388,7 +387,7 @@ bool pool_find(const void *address, struct pool_info *info)
     struct pool *p = b->pool;
     uint64_t base = m->base + (get(&b->first) << GRANULE_SHIFT);
     *info = (struct pool_info){.pool = p,
-                               .user = p->config.user,
+                               .user = atomic_load_explicit(&p->user, memory_order_relaxed),
                                .device = p->config.device,
                                .base = base,
                                .size = get(&b->asked),
