@@ -567,6 +567,14 @@ static struct uniformity uniformity_loaded(const struct jkernel *k, const struct
     return s;
 }
 
+/* All lanes get what one of them has where they name the same one of the whole warp. */
+static struct uniformity shuffled(const struct ptx_instr *i, const struct uniformity *s)
+{
+    const struct ptx_operand *bounds = &i->operands[jit_ndst(i) + 2];
+    bool whole = bounds->kind == PTX_OPR_IMM && (bounds->imm & 0x1f1f) == 0x1f;
+    return ptx_has(i, PTX_M_idx) && whole && is_uniform(&s[1]) ? uniformity_uniform(0) : DIVERGENT;
+}
+
 static struct uniformity any_shape_of(const struct jkernel *k, const struct ptx_instr *i, int which)
 {
     struct uniformity s[20];
@@ -611,7 +619,7 @@ static struct uniformity any_shape_of(const struct jkernel *k, const struct ptx_
         if (i->spaces[0] == PTX_SPACE_SHARED_CLUSTER)
             return uniformity_together(s, n);
         break;
-    case PTX_OP_shfl:
+    case PTX_OP_shfl: return shuffled(i, s);
     case PTX_OP_tex:
     case PTX_OP_tld4:
     case PTX_OP_txq:

@@ -49,6 +49,42 @@ static bool spread(struct jkernel *k, int32_t b)
     return changed;
 }
 
+/* Are two blocks in the same outermost loop? Its blocks follow each other in the order. */
+static bool share_outermost_loop(const struct jkernel *k, int32_t a, int32_t b)
+{
+    int32_t first = a < b ? a : b, last = a < b ? b : a;
+    bool share = k->blocks[first].depth > 0;
+    for (int32_t n = first + 1; n <= last && share; n++)
+        share = k->blocks[n].depth > 0 && !(k->blocks[n].depth == 1 && k->blocks[n].loop == n);
+    return share;
+}
+
+/* Does block b begin with a warp operation that has a gate at which all lanes of the warp wait for
+ * each other? */
+static bool gathers_warp(const struct jkernel *k, int32_t b)
+{
+    for (int32_t p = 0; p < k->blocks[b].npred && !k->fibers; p++) {
+        const struct jblock *gate = &k->blocks[k->blocks[b].pred[p]];
+        const struct ptx_operand *members = gate->members;
+        if (gate->term == TERM_GATE && gate->succ[0] == b && members != NULL &&
+            members->kind == PTX_OPR_IMM && (uint32_t)members->imm == UINT32_MAX)
+            return true;
+    }
+    return false;
+}
+
+/* The registers that lanes still read which may be pending elsewhere while block b runs. Where the
+ * whole warp has gathered, no other lane of the loop is on its way (gates.c). */
+static void find_waiting(const struct jkernel *k, int32_t b, uint64_t *waiting)
+{
+    int32_t nregs = (int32_t)k->nregs;
+    bool gathers = gathers_warp(k, b);
+    bit_clear_all(waiting, nregs);
+    EACH_BIT (c, k->blocks[b].frontier, k->nblocks)
+        if (!gathers || !share_outermost_loop(k, b, c))
+            bit_union(waiting, k->blocks[c].live_in, nregs);
+}
+
 /* One round over all instructions; true when the uniformity of a register has changed. */
 static bool solve_round(struct jkernel *k)
 {
@@ -57,9 +93,7 @@ static bool solve_round(struct jkernel *k)
     uint64_t *waiting = xmalloc(bit_bytes(nregs));
     for (int32_t b = 0; b < k->nblocks; b++) {
         struct jblock *blk = &k->blocks[b];
-        bit_clear_all(waiting, nregs);
-        EACH_BIT (c, blk->frontier, k->nblocks)
-            bit_union(waiting, k->blocks[c].live_in, nregs);
+        find_waiting(k, b, waiting);
         for (int32_t n = 0; n <= blk->count; n++) {
             const struct ptx_instr *i = n < blk->count              ? &k->instrs[blk->first + n]
                                         : blk->term == TERM_SUSPEND ? blk->term_instr

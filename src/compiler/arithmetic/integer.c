@@ -162,10 +162,34 @@ static val part(struct alu *a, val x, unsigned bits, unsigned k, bool is_signed)
     return bits * (k + 1) == 32 ? r : ir_and(a, r, ir_k(x, (1u << bits) - 1));
 }
 
+/* The four products of bytes and their sum, by the instruction for products of 16 bits that adds
+ * them in pairs: even bytes and odd bytes. None of its sums leaves 32 bits. */
+static val dp4a_piece(struct alu *a, const val *s, void *arg)
+{
+    const struct builder *b = arg;
+    val half[2][2]; /* bytes 0 and 2, 1 and 3; of each source */
+    unsigned lanes = ir_lanes(s[0]);
+    for (int k = 0; k < 2; k++) {
+        bool is_signed = (k == 0 ? b->t : b->u) == PTX_S32;
+        val x = LLVMBuildBitCast(a->b, s[k], ir_vec(ir_int(a, 16), 2 * lanes), "");
+        val eight = ir_k(x, 8);
+        half[0][k] =
+            is_signed ? ir_ashr(a, ir_shl(a, x, eight), eight) : ir_and(a, x, ir_k(x, 0xff));
+        half[1][k] = is_signed ? ir_ashr(a, x, eight) : ir_lshr(a, x, eight);
+    }
+    const char *name = lanes == 16 ? "llvm.x86.avx512.pmaddw.d.512" : "llvm.x86.avx2.pmadd.wd";
+    return ir_add(a, ir_intr0(a, name, half[0], 2), ir_intr0(a, name, half[1], 2));
+}
+
 static void emit_dp4a(struct builder *b)
 {
     struct alu *a = b->a;
+    unsigned width = a->has_avx512 ? 16 : 8;
     val sum = b->s[2];
+    if (a->has_avx2 && ir_lanes(sum) >= width) {
+        b->d[0] = ir_add(a, sum, ir_pieces(a, width, b->s, 2, dp4a_piece, b));
+        return;
+    }
     for (unsigned k = 0; k < 4; k++)
         sum = ir_add(a, sum,
                      ir_mul(a, part(a, b->s[0], 8, k, b->t == PTX_S32),
