@@ -1,5 +1,6 @@
 // What calls cost: one line per call, the best of several batches. Start-up is measured in children
-// of this program, with an empty kernel cache and with a filled one.
+// of this program: one with an empty kernel cache and three with what it has left, five times. With
+// --process, once, and rows that both.cpp has are left out: it is for many processes.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -55,7 +56,7 @@ static void row(const char *what, double value, const char *unit)
     int wide = 0; // bytes of UTF-8 that are no column of their own
     for (const char *c = what; *c; c++)
         wide += (*c & 0xc0) == 0x80;
-    printf("| %-*s | %9.2f %-4s |\n", 50 + wide, what, value, unit);
+    printf("| %-*s | %9.*f %-4s |\n", 50 + wide, what, value < 10 ? 3 : 2, value, unit);
     fflush(stdout);
 }
 
@@ -219,7 +220,7 @@ static void copy_rows(const char *what, char *to, const char *from, size_t bytes
         row((std::string(what) + ", of a native copy").c_str(), native / ours, "");
 }
 
-static void memory()
+static void allocations()
 {
     for (int mib : {1, 64}) {
         char what[64];
@@ -235,6 +236,10 @@ static void memory()
                 nothing),
             "µs");
     }
+}
+
+static void copies(bool small_ones)
+{
     const size_t small = 4096, large = (size_t)256 << 20;
     char *pageable = (char *)malloc(large), *pinned, *device[2];
     memset(pageable, 1, large);
@@ -244,15 +249,16 @@ static void memory()
         MUST(cudaMalloc(&d, large));
         MUST(cudaMemset(d, 0, large));
     }
-    row("copy of 4 KiB to the device and synchronize",
-        best(
-            20, 500,
-            [&] {
-                MUST(cudaMemcpyAsync(device[0], pinned, small, cudaMemcpyHostToDevice));
-                MUST(cudaStreamSynchronize(0));
-            },
-            nothing),
-        "µs");
+    if (small_ones)
+        row("copy of 4 KiB to the device and synchronize",
+            best(
+                20, 500,
+                [&] {
+                    MUST(cudaMemcpyAsync(device[0], pinned, small, cudaMemcpyHostToDevice));
+                    MUST(cudaStreamSynchronize(0));
+                },
+                nothing),
+            "µs");
     struct {
         const char *what;
         char *to, *from;
@@ -372,10 +378,10 @@ static void start(const char *program, double *first_call, double *first_launch)
     *first_launch = std::min(*first_launch, (at[1] - at[0]) * 1e-3);
 }
 
-static void start_up(const char *program)
+static void start_up(const char *program, int caches)
 {
     double call = 1e30, cold = 1e30, cached = 1e30;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < caches; i++) {
         char cache[] = "/tmp/weir-bench-XXXXXX", remove[64];
         if (!mkdtemp(cache))
             exit(1);
@@ -397,10 +403,14 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "--first-calls"))
         return first_calls();
     printf("| %-50s | %13s  |\n| --- | ---: |\n", "call", "best");
-    start_up("/proc/self/exe"); // before this process has threads
-    calls();
-    graphs();
-    memory();
+    bool process = argc > 1 && !strcmp(argv[1], "--process");
+    start_up("/proc/self/exe", process ? 1 : 5); // before this process has threads
+    if (!process) {
+        calls();
+        graphs();
+        allocations();
+    }
+    copies(!process);
     textures();
     return 0;
 }

@@ -1,11 +1,16 @@
 #!/bin/sh
 # What calls cost on this machine's GPU through Weir's runtime and through NVIDIA's: gpu.sh BUILD [ROUNDS].
-# Both run bench/api.cu on the same CPUs, alternating, each first in every other round, and the best of all
-# rounds counts. Then come pools under the allocations of data frames (bench/frames.cu). Without a GPU or
-# NVIDIA's runtime it says so and ends well.
+# Processes differ by a tenth with either runtime, by where their memory and their threads come to lie, and one
+# second from the next. So what a call costs is measured with both runtimes in one process, batch by batch in turn
+# (bench/both.cpp), in many processes; what needs a process of its own, as its start, in pairs of processes on
+# the same CPUs, each first in turn (bench/api.cu). A row's ratio is the median of the processes' or pairs'. Its
+# interval leaves out the three least and the three greatest of 20: where the runtimes are equal, all of it is
+# above 1 in one row of 770, so in one table of 27. A row is called dearer where it is.
+# Then come pools under the allocations of data frames (bench/frames.cu). Without a GPU or NVIDIA's runtime it
+# says so and ends well.
 set -eu
 build=$(cd "$1" && pwd)
-rounds=${2:-9}
+rounds=${2:-20}
 here=$(cd "$(dirname "$0")" && pwd)
 
 . "$here/../tests/gpu/find_driver.sh"
@@ -35,41 +40,25 @@ compiler=nvcc
 for program in api frames; do
     $compiler -std=c++17 -O2 -cudart shared "$here/$program.cu" -o "$work/$program"
 done
+$compiler -std=c++17 -O2 -cudart none "$here/both.cpp" -o "$work/both" -ldl
 # Two CPUs that share a cache, as a rule: where a process runs differs by more than the runtimes do.
 pin=
 command -v taskset >/dev/null 2>&1 && taskset -c 2,3 true 2>/dev/null && pin='taskset -c 2,3'
 round=0
 while [ $round -lt "$rounds" ]; do
+    WEIR_DRIVER=$driver LD_PRELOAD=$driver $pin "$work/both" "$work/ours/libcudart.so.13" \
+        "$work/theirs/libcudart.so.13" "$work/ours.rows" "$work/theirs.rows"
     order='ours theirs'
     [ $((round % 2)) = 1 ] && order='theirs ours'
     for which in $order; do
-        LD_LIBRARY_PATH=$work/$which WEIR_DRIVER=$driver LD_PRELOAD=$driver $pin "$work/api" >>"$work/$which.rows"
+        LD_LIBRARY_PATH=$work/$which WEIR_DRIVER=$driver LD_PRELOAD=$driver $pin "$work/api" --process \
+            >>"$work/$which.rows"
     done
     round=$((round + 1))
 done
 
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -1
-awk -F'|' '
-function trim(s) { gsub(/^ +| +$/, "", s); return s }
-$3 !~ /[0-9]/ { next }
-{
-    name = trim($2); split(trim($3), value, / +/)
-    side = FILENAME ~ /ours[.]rows$/ ? 1 : 2
-    if (!(name in unit)) { order[++n] = name; unit[name] = value[2] }
-    rate = value[2] ~ /B\/s/ # more is better
-    now = rate ? -value[1] : value[1] + 0
-    if (!((name, side) in least) || now < least[name, side]) least[name, side] = now
-}
-END {
-    printf "| %-50s | %12s | %12s | %6s |\n| --- | ---: | ---: | ---: |\n", "call", "Weir'"'"'s", "NVIDIA'"'"'s", "ratio"
-    for (i = 1; i <= n; i++) {
-        name = order[i]; a = least[name, 1]; b = least[name, 2]
-        ratio = a < 0 ? b / a : b > 0 ? a / b : 0; a = a < 0 ? -a : a; b = b < 0 ? -b : b
-        if (ratio > 0) { sum += log(ratio); count++; dearer += (ratio > 1) }
-        printf "| %-50s | %7.2f %-4s | %7.2f %-4s | %6s |\n", name, a, unit[name], b, unit[name], (ratio > 0 ? sprintf("%.2f", ratio) : "")
-    }
-    if (count) printf "geometric mean %.2f; dearer: %d of %d\n", exp(sum / count), dearer, count
-}' "$work/ours.rows" "$work/theirs.rows"
+awk -f "$here/pairs.awk" "$work/ours.rows" "$work/theirs.rows"
 
 echo
 echo "| data frames: pools of | threshold | threads | µs a pair | with kernels | taken over used | with kernels |"
