@@ -18,8 +18,11 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
-/* Written under the lock. CUDA_ERROR_OUT_OF_MEMORY: the next cuInit tries again. */
+/* Written under the lock. CUDA_ERROR_NOT_INITIALIZED: also what a setting that is wrong gives,
+ * since "no device" is what programs that can do without one pass over in silence. */
 static _Atomic CUresult opened = CUDA_ERROR_NOT_INITIALIZED;
+static bool to_open =
+    true; /* under the lock, too: where memory ran out, the next cuInit tries again */
 static atomic_bool asked;
 static char open_message[1024];
 
@@ -101,7 +104,7 @@ static bool settings_valid(struct diag *d)
     static const char *const jit[] = {"baseline", "optimizing", "both", NULL};
     static const char *const vectors[] = {"512", "256", NULL};
     static const char *const pools[] = {"own", "driver", NULL};
-    return wanted(d) && env_words(ENV_CHECK, env_checks, d) && env_word(ENV_KEYS, on_off, d) &&
+    return env_words(ENV_CHECK, env_checks, d) && env_word(ENV_KEYS, on_off, d) &&
            env_word(ENV_FAULTS, on_off, d) && env_word(ENV_STATS, on_off, d) &&
            env_word(ENV_PERF, perf, d) && env_word(ENV_JIT, jit, d) &&
            env_word(ENV_VECTORS, vectors, d) && env_word(ENV_LIBRARIES, on_off, d) &&
@@ -138,18 +141,29 @@ static CUresult refuse_memory(void)
     return driver_error(CUDA_ERROR_OUT_OF_MEMORY, "the host is out of memory");
 }
 
+static void refuse(CUresult code, const struct diag *d)
+{
+    opened = code;
+    snprintf(open_message, sizeof open_message, "%s", d->text);
+    fprintf(stderr, "weir: %s\n", d->text);
+}
+
 static void init_open(void *unused)
 {
     struct diag d = {0};
     (void)unused;
+    to_open = false;
     if (!fill_reserves()) {
+        to_open = true;
         opened = refuse_memory();
         snprintf(open_message, sizeof open_message, "the host is out of memory");
         return;
     }
     pthread_once(&once, init_once);
-    if (settings_valid(&d) && device_limits_begin(&d) && checks_begin(&d) && device_open(&d) &&
-        checks_opened(&d)) {
+    if (!wanted(&d)) {
+        refuse(CUDA_ERROR_NO_DEVICE, &d);
+    } else if (settings_valid(&d) && device_limits_begin(&d) && checks_begin(&d) &&
+               device_open(&d) && checks_opened(&d)) {
         if (mem_guarded())
             grid_set_host_touch(fault_host);
         driver_find_devices();
@@ -157,9 +171,8 @@ static void init_open(void *unused)
         if (opened != CUDA_SUCCESS)
             snprintf(open_message, sizeof open_message, "CUDA_VISIBLE_DEVICES hides every device");
     } else {
-        opened = d.out_of_memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_NO_DEVICE;
-        snprintf(open_message, sizeof open_message, "%s", d.text);
-        fprintf(stderr, "weir: %s\n", d.text);
+        to_open = d.out_of_memory;
+        refuse(to_open ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_NOT_INITIALIZED, &d);
     }
 }
 
@@ -169,7 +182,7 @@ WEIR_API CUresult cuInit(unsigned int flags)
         return CUDA_ERROR_INVALID_VALUE;
     if (opened != CUDA_SUCCESS) {
         pthread_mutex_lock(&open_lock);
-        if (opened == CUDA_ERROR_NOT_INITIALIZED || opened == CUDA_ERROR_OUT_OF_MEMORY)
+        if (to_open)
             stack_call(init_open, NULL);
         pthread_mutex_unlock(&open_lock);
     }

@@ -35,6 +35,9 @@ struct gpu_driver {
  * for that. */
 typedef void **(*gpu_thread_word)(void);
 
+/* Once, before cuInit: what is asked of the system here takes it 15 ms in a process that has threads,
+ * as it has when a driver has begun. Without it, each call costs a fence. */
+void gpu_pools_prepare(void);
 /* Once, after cuInit: keeps what *d has and puts the functions of this layer in their place. False:
  * the driver or its devices cannot do what is needed, and nothing is changed. */
 bool gpu_pools_open(struct gpu_driver *d, gpu_thread_word word);

@@ -165,10 +165,11 @@ void mem_place_of(const void *address, struct mem_place *out)
     }
 }
 
-/* Whether the process has memory there. */
-static bool is_mapped(const void *address)
+/* The call looks at mappings alone, and does nothing since Linux 2.6.19. */
+bool mem_is_mapped(const void *address, uint64_t bytes)
 {
-    return msync((void *)((uint64_t)address & ~(WEIR_PAGE - 1)), 1, MS_ASYNC) == 0;
+    uint64_t into = (uint64_t)address & (WEIR_PAGE - 1);
+    return msync((char *)address - into, into + bytes, MS_ASYNC) == 0;
 }
 
 /* Of an address that is too low for memory. */
@@ -186,7 +187,7 @@ void mem_describe(const void *address, struct strbuf *out)
         sb_printf(out, "a null pointer");
     else if (p.relation == MEM_NOWHERE && (uint64_t)address < 65536)
         append_offset(out, (uint64_t)address);
-    else if (p.relation == MEM_NOWHERE && mem_checked() && is_mapped(address))
+    else if (p.relation == MEM_NOWHERE && mem_checked() && mem_is_mapped(address, 1))
         sb_printf(out,
                   "pageable memory of the host, which this device cannot reach (checked mode)");
     else

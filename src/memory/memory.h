@@ -136,6 +136,10 @@ bool mem_in_device_range(const void *address);
  * each other and have these rights. True for pageable memory, which cannot be checked. */
 bool mem_reaches(const void *address, uint64_t bytes, enum mem_rights rights);
 
+/* Whether the process has memory at all of these addresses, whoever's and with whatever rights. Asks
+ * the system. */
+bool mem_is_mapped(const void *address, uint64_t bytes);
+
 /* ---- suballocated chunks (suballocated.c) ---- */
 
 /* Whole chunks of a range for an allocator above, which hands out what is in them: the

@@ -82,9 +82,11 @@ static void init(void)
 {
     init_result = rt_load();
     if (init_result == cudaSuccess)
+        init_result = rt_prepare_pools();
+    if (init_result == cudaSuccess)
         init_result = rt_error(CU(cuInit, 0));
     if (init_result == cudaSuccess)
-        rt_choose_pools();
+        rt_open_pools();
     if (init_result == cudaSuccess)
         __atomic_store_n(&rt_started_flag, true, __ATOMIC_RELEASE);
 }

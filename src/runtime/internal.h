@@ -63,9 +63,10 @@ cudaError_t rt_load(void);
 /* The driver's library (choose.c); NULL, and a sentence on stderr if WEIR_DRIVER asks for one that
  * cannot be had. */
 void *rt_open_driver(void);
-/* Has the runtime's own pools stand before the driver's, if WEIR_POOLS wants it so (pools.c). Once,
- * after cuInit. */
-void rt_choose_pools(void);
+/* Has the runtime's own pools stand before the driver's, if WEIR_POOLS wants it so (pools.c): once
+ * before cuInit, and once after it. cudaErrorInitializationError: the setting is not known. */
+cudaError_t rt_prepare_pools(void);
+void rt_open_pools(void);
 /* Says on stderr that the driver is older than the runtime. */
 void rt_driver_too_old(void *library, int version);
 

@@ -38,14 +38,31 @@ static void open_pools(bool asked)
 #undef GPU_BEFORE
 }
 
-void rt_choose_pools(void)
+/* Whether the runtime is to serve, if it can. */
+static bool wants_own(const char *setting)
+{
+    return setting != NULL && *setting != '\0' ? strcmp(setting, "own") == 0
+                                               : !RT_HAS(weir_last_message);
+}
+
+cudaError_t rt_prepare_pools(void)
 {
     const char *setting = env_get(ENV_POOLS);
-    bool set = setting != NULL && *setting != '\0', own = set && strcmp(setting, "own") == 0;
+    bool own = wants_own(setting);
 
-    /* Weir's driver refuses it by itself. */
-    if (set && !own && strcmp(setting, "driver") != 0 && !RT_HAS(weir_last_message))
-        fprintf(stderr, "weir: WEIR_POOLS=%s: it must be own or driver\n", setting);
-    if (own || (!set && !RT_HAS(weir_last_message)))
-        open_pools(own);
+    if (!own && setting != NULL && *setting != '\0' && strcmp(setting, "driver") != 0) {
+        fprintf(stderr, "weir: WEIR_POOLS=%s: must be \"own\" or \"driver\"\n", setting);
+        return cudaErrorInitializationError;
+    }
+    if (own)
+        gpu_pools_prepare();
+    return cudaSuccess;
+}
+
+void rt_open_pools(void)
+{
+    const char *setting = env_get(ENV_POOLS);
+
+    if (wants_own(setting))
+        open_pools(setting != NULL && *setting != '\0');
 }

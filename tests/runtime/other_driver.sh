@@ -83,6 +83,15 @@ expect 0 ' 0 failed' LD_PRELOAD="$other" WEIR_DRIVER="$other" ./released
 expect 0 '^no error$' WEIR_DRIVER="$other" OTHER_DRIVER_MAPS=0 ./again
 if grep -q WEIR_POOLS out; then echo "own pools were not asked for, and their lack is told"; fail=1; fi
 expect 0 'WEIR_POOLS=own: the driver lacks virtual memory management' WEIR_DRIVER="$other" OTHER_DRIVER_MAPS=0 WEIR_POOLS=own ./again
+# A setting that is wrong is an error on both, and not that there is no device, which a program may pass over.
+for driver in "$other" cpu; do
+    expect 1 '^initialization error$' WEIR_DRIVER="$driver" WEIR_POOLS=onw ./again
+    if ! grep -q 'weir: WEIR_POOLS=onw: must be "own" or "driver"' out; then
+        echo "WEIR_POOLS=onw on $driver is refused without a sentence:"
+        cat out
+        fail=1
+    fi
+done
 expect 0 'allocated 200 times, freed 200 times' WEIR_DRIVER="$other" WEIR_POOLS=driver ./again
 # What is freed and allocated again is kept: once for each size before it is, and once more then.
 expect 0 'allocated 4 times, freed 2 times' WEIR_DRIVER="$other" ./again

@@ -188,16 +188,36 @@ static void *copy_ptr(CUdeviceptr p) { return (void *)(uintptr_t)p; }
 
 /* A CUdeviceptr argument must be memory that a device can reach by it: pageable memory, too, unless
  * the device says that it cannot (checked mode). */
-static CUresult device_side(CUdeviceptr p)
+static bool device_reaches(const void *p, size_t bytes)
 {
-    if (p == 0 || (mem_checked() && mem_kind_of(copy_ptr(p), NULL) == MEM_PAGEABLE))
-        return CUDA_ERROR_INVALID_VALUE;
-    return CUDA_SUCCESS;
+    if (p == NULL)
+        return false;
+    return WEIR_LIKELY(mem_kind_of(p, NULL) != MEM_PAGEABLE) ||
+           (!mem_checked() && (mem_in_device_range(p) || mem_is_mapped(p, bytes)));
+}
+
+static CUresult refuse_unreached(const void *p)
+{
+    CUcontext c;
+    struct strbuf what = {0};
+    CU_TRY(driver_current(&c)); /* the first thing that is wrong */
+    mem_describe(p, &what);
+    CUresult r =
+        driver_error(CUDA_ERROR_INVALID_VALUE,
+                     "a device's side of a copy or a set is no memory: %p is %s", p, what.items);
+    sb_free(&what);
+    return r;
+}
+
+static CUresult device_side(CUdeviceptr p, size_t bytes)
+{
+    return WEIR_LIKELY(device_reaches(copy_ptr(p), bytes)) ? CUDA_SUCCESS
+                                                           : refuse_unreached(copy_ptr(p));
 }
 
 /* The same in a call that says which side is the device's: page-locked memory of a pool is none,
  * even where it is open to the device; other such memory is. */
-static CUresult device_named(CUdeviceptr p)
+static CUresult device_named(CUdeviceptr p, size_t bytes)
 {
     struct pool_info info;
     if (!mem_in_device_range(copy_ptr(p)) && mem_kind_of(copy_ptr(p), NULL) == MEM_PINNED &&
@@ -207,13 +227,13 @@ static CUresult device_named(CUdeviceptr p)
                             (unsigned long long)p);
     if (observed() && p != 0)
         observe_device_side(copy_ptr(p));
-    return device_side(p);
+    return device_side(p, bytes);
 }
 
 static CUresult both_devices(CUdeviceptr dst, CUdeviceptr src, size_t n)
 {
-    CUresult r = n > 0 ? device_named(dst) : CUDA_SUCCESS;
-    return r == CUDA_SUCCESS && n > 0 ? device_named(src) : r;
+    CUresult r = n > 0 ? device_named(dst, n) : CUDA_SUCCESS;
+    return r == CUDA_SUCCESS && n > 0 ? device_named(src, n) : r;
 }
 
 static CUresult cuMemcpy_impl(WHERE, CUdeviceptr dst, CUdeviceptr src, size_t n)
@@ -226,7 +246,7 @@ ASYNC(cuMemcpyAsync, cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t n, CUst
 
 static CUresult cuMemcpyHtoD_v2_impl(WHERE, CUdeviceptr dst, const void *src, size_t n)
 {
-    CUresult r = n > 0 ? device_named(dst) : CUDA_SUCCESS;
+    CUresult r = n > 0 ? device_named(dst, n) : CUDA_SUCCESS;
     return r != CUDA_SUCCESS
                ? r
                : linear_of_copy(h, pt, mode, copy_ptr(dst), false, src, true, n, false);
@@ -237,7 +257,7 @@ ASYNC(cuMemcpyHtoDAsync_v2, cuMemcpyHtoD_v2,
 
 static CUresult cuMemcpyDtoH_v2_impl(WHERE, void *dst, CUdeviceptr src, size_t n)
 {
-    CUresult r = n > 0 ? device_named(src) : CUDA_SUCCESS;
+    CUresult r = n > 0 ? device_named(src, n) : CUDA_SUCCESS;
     return r != CUDA_SUCCESS
                ? r
                : linear_of_copy(h, pt, mode, dst, true, copy_ptr(src), false, n, false);
@@ -296,10 +316,6 @@ static CUresult locate(const struct copy_side *s, size_t width, size_t rows, siz
     switch (s->type) {
     case CU_MEMORYTYPE_HOST: base = (char *)s->host; break;
     case CU_MEMORYTYPE_DEVICE:
-        if (device_side(s->device) != CUDA_SUCCESS)
-            return CUDA_ERROR_INVALID_VALUE;
-        base = copy_ptr(s->device);
-        break;
     case CU_MEMORYTYPE_UNIFIED: base = copy_ptr(s->device); break;
     case CU_MEMORYTYPE_ARRAY: {
         CUresult r = array_locate(s->array, s->x, s->y, s->z, width, rows, slices, at);
@@ -322,12 +338,20 @@ static CUresult locate(const struct copy_side *s, size_t width, size_t rows, siz
     return CUDA_SUCCESS;
 }
 
-/* Whether a box of linear memory is in one allocation; arrays have been asked already. */
-static bool box_inside(const struct copy_side *s, const char *at, uint64_t pitch, uint64_t slice,
-                       const struct device_copy *c, enum mem_rights rights)
+/* A box of linear memory must be in one allocation; arrays have been asked already. */
+static CUresult box_inside(const struct copy_side *s, const char *at, uint64_t pitch,
+                           uint64_t slice, const struct device_copy *c, enum mem_rights rights)
 {
-    return s->type == CU_MEMORYTYPE_ARRAY ||
-           mem_reaches(at, (c->depth - 1) * slice + (c->height - 1) * pitch + c->width, rights);
+    uint64_t bytes = (c->depth - 1) * slice + (c->height - 1) * pitch + c->width;
+    if (s->type == CU_MEMORYTYPE_ARRAY)
+        return CUDA_SUCCESS;
+    if (s->type == CU_MEMORYTYPE_DEVICE)
+        CU_TRY(device_side((CUdeviceptr)(uintptr_t)at, bytes));
+    return mem_reaches(at, bytes, rights)
+               ? CUDA_SUCCESS
+               : driver_error(CUDA_ERROR_INVALID_VALUE,
+                              "a copy of %zu x %zu x %zu bytes leaves an allocation",
+                              (size_t)c->width, (size_t)c->height, (size_t)c->depth);
 }
 
 /* The checked box of rows that a copy comes down to; width 0: there is nothing to do. */
@@ -350,11 +374,8 @@ static CUresult resolve(const struct copy_side *src, const struct copy_side *dst
     CU_TRY(locate(dst, width, height, depth, &to, &copy.dst_pitch, &copy.dst_slice));
     copy.src = from;
     copy.dst = to;
-    if (!box_inside(src, from, copy.src_pitch, copy.src_slice, &copy, MEM_READ) ||
-        !box_inside(dst, to, copy.dst_pitch, copy.dst_slice, &copy, MEM_READ_WRITE))
-        return driver_error(CUDA_ERROR_INVALID_VALUE,
-                            "a copy of %zu x %zu x %zu bytes leaves an allocation", width, height,
-                            depth);
+    CU_TRY(box_inside(src, from, copy.src_pitch, copy.src_slice, &copy, MEM_READ));
+    CU_TRY(box_inside(dst, to, copy.dst_pitch, copy.dst_slice, &copy, MEM_READ_WRITE));
     if (observed())
         observe_direction(to, copy.dst_host, from, copy.src_host);
     *out = copy;
@@ -538,14 +559,14 @@ CUresult set_resolve(const CUDA_MEMSET_NODE_PARAMS *p, struct device_set *out)
         return CUDA_SUCCESS;
     if (p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4)
         return CUDA_ERROR_INVALID_VALUE;
-    if (device_side(p->dst) != CUDA_SUCCESS || p->dst % p->elementSize != 0 ||
-        !sane(p->width * p->elementSize, p->height, 1) ||
+    size_t bytes = (p->height - 1) * p->pitch + p->width * p->elementSize;
+    if (p->dst % p->elementSize != 0 || !sane(p->width * p->elementSize, p->height, 1) ||
         (p->height > 1 && p->pitch < p->width * p->elementSize) ||
-        !mem_reaches(copy_ptr(p->dst), (p->height - 1) * p->pitch + p->width * p->elementSize,
-                     MEM_READ_WRITE))
+        !mem_reaches(copy_ptr(p->dst), bytes, MEM_READ_WRITE))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a set of %zu x %zu elements leaves an allocation or is misaligned",
                             p->width, p->height);
+    CU_TRY(device_side(p->dst, bytes));
     *out = (struct device_set){.dst = copy_ptr(p->dst),
                                .pitch = p->pitch,
                                .width = p->width,
