@@ -181,7 +181,18 @@ enum jit_mbarrier {
  * void weir_rt_bulk(struct jit_block *block, uint32_t op, uint32_t mask, const uint64_t to[32],
  *                   const uint64_t from[32], const uint64_t bytes[32], const uint64_t *barrier,
  *                   const uint64_t *ctas);
- * op: 0 copies; else enum jit_reduce + 1, and enum jit_element from bit 8 on. */
+ * op: 0 copies; else enum jit_reduce + 1, and enum jit_element from bit 8 on. With JIT_BULK_MASKED,
+ * `ctas` are sets of bytes: those of each 16 that are copied.
+ * void weir_rt_bulk_zero(struct jit_block *block, uint32_t mask, const uint64_t to[32],
+ *                        const uint64_t bytes[32]);
+ *     Zeros in shared memory.
+ *
+ * void weir_rt_try_cancel(struct jit_block *block, uint32_t all, uint32_t mask,
+ *                         const uint64_t response[32], const uint64_t barrier[32]);
+ *     Takes over a cluster of the grid that has not begun, if there is one. The response is the
+ *     index of its first block, and a fourth word of 1; or zeros. `all`: every block of the cluster
+ *     gets it, and its barrier object is told. */
+enum { JIT_BULK_MASKED = 1 << 16 };
 enum jit_reduce {
     JIT_REDUCE_ADD,
     JIT_REDUCE_MIN,
@@ -217,6 +228,9 @@ enum jit_tensor_row {
     JIT_TENSOR_ROWS,
 };
 enum { JIT_TENSOR_DIMS = 7, JIT_TENSOR_STORES = 8, JIT_TENSOR_IM2COL = 16, JIT_TENSOR_MANY = 32 };
+/* Four rows of a tensor of two dimensions: the first coordinate, then four of the second. Pairs of
+ * blocks: of each, the barrier object in the one whose rank is odd or even, as the one named is. */
+enum { JIT_TENSOR_FOUR = 64, JIT_TENSOR_PAIRS = 128 };
 
 /* tensormap.replace: changes a field of the maps at generic addresses; op: the field, and which one
  * of them from bit 8 on. tensormap.cp_fenceproxy: copies a map from `value`.

@@ -327,12 +327,17 @@ void weir_rt_mbarrier(struct jit_block *j, uint32_t op, uint32_t mask,
 void weir_rt_bulk(struct jit_block *j, uint32_t op, uint32_t mask, const uint64_t to[JIT_WARP],
                   const uint64_t from[JIT_WARP], const uint64_t bytes[JIT_WARP],
                   const uint64_t *barrier, const uint64_t *ctas);
+void weir_rt_bulk_zero(struct jit_block *j, uint32_t mask, const uint64_t to[JIT_WARP],
+                       const uint64_t bytes[JIT_WARP]);
+void weir_rt_try_cancel(struct jit_block *j, uint32_t all, uint32_t mask,
+                        const uint64_t response[JIT_WARP], const uint64_t barrier[JIT_WARP]);
 void weir_rt_tensor_copy(struct jit_block *j, uint32_t op, uint32_t mask,
                          const uint64_t (*rows)[JIT_WARP]);
 void weir_rt_tensor_replace(struct jit_block *j, uint32_t op, uint32_t mask,
                             const uint64_t address[JIT_WARP], const uint64_t value[JIT_WARP]);
 void weir_rt_wgmma(struct jit_block *j, uint32_t kind, uint32_t columns, uint32_t adds, uint64_t a,
                    uint64_t b, uint8_t *const *registers);
+void weir_rt_small_mma(uint32_t kind, uint32_t selectors, uint8_t *const *registers);
 uint32_t weir_rt_cluster_arrive(struct jit_block *j, uint32_t mask, uint32_t live);
 uint32_t weir_rt_cluster_wait(struct jit_block *j, uint32_t live);
 void weir_rt_cluster_map(struct jit_block *j, uint32_t op, uint32_t mask,

@@ -289,6 +289,29 @@ static void move(struct jit_block *j, uint32_t op, uint64_t to, uint64_t from, u
     grid_wrote(j, (const void *)to, bytes);
 }
 
+/* The bytes of each 16 that the set has. */
+static void move_masked(uint64_t to, uint64_t from, uint64_t bytes, uint64_t set)
+{
+    for (uint64_t n = 0; n < bytes; n++)
+        if ((set >> n % 16 & 1) != 0)
+            memcpy((uint8_t *)to + n, (const uint8_t *)from + n, 1);
+}
+
+void weir_rt_bulk_zero(struct jit_block *j, uint32_t mask, const uint64_t to[JIT_WARP],
+                       const uint64_t bytes[JIT_WARP])
+{
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        bulk_check_aligned(j, to[lane] | bytes[lane], 8, lane);
+        check_others(j, (uint32_t)1 << lane, to[lane], __builtin_return_address(0));
+        if (threads_compared(j->grid))
+            threads_copy_side(j->grid, lane, to[lane], bytes[lane], true,
+                              __builtin_return_address(0));
+        memset((void *)to[lane], 0, bytes[lane]);
+        grid_wrote(j, (const void *)to[lane], bytes[lane]);
+    }
+}
+
 void weir_rt_bulk(struct jit_block *j, uint32_t op, uint32_t mask, const uint64_t to[JIT_WARP],
                   const uint64_t from[JIT_WARP], const uint64_t bytes[JIT_WARP],
                   const uint64_t *barrier, const uint64_t *ctas)
@@ -298,9 +321,15 @@ void weir_rt_bulk(struct jit_block *j, uint32_t op, uint32_t mask, const uint64_
         bulk_check_aligned(j, to[lane] | from[lane] | bytes[lane], 16, lane);
         check_others(j, (uint32_t)1 << lane, to[lane], __builtin_return_address(0));
         check_others(j, (uint32_t)1 << lane, from[lane], __builtin_return_address(0));
-        if (threads_compared(j->grid) && ctas == NULL)
+        bool masked = (op & JIT_BULK_MASKED) != 0;
+        if (threads_compared(j->grid) && (ctas == NULL || masked))
             threads_copy(j->grid, lane, to[lane], from[lane], bytes[lane],
                          __builtin_return_address(0));
+        if (masked) {
+            move_masked(to[lane], from[lane], bytes[lane], ctas[lane]);
+            grid_wrote(j, (const void *)to[lane], bytes[lane]);
+            continue;
+        }
         if (ctas == NULL) {
             move(j, op, to[lane], from[lane], bytes[lane]);
             if (barrier != NULL)

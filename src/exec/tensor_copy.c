@@ -268,6 +268,19 @@ static void copy_tile(struct copy *c)
     }
 }
 
+/* Four rows that are named one by one; those outside are filled, or left out. */
+static void copy_four(struct copy *c, const uint64_t (*rows)[JIT_WARP])
+{
+    if (c->m.im2col != 0 || c->m.interleave != 0 || c->m.rank_1 != 1 || places(&c->m, 1) != 1)
+        leave(c->j, GRID_FAULT_ILLEGAL, c->lane,
+              "four rows are copied by a tensor map of two dimensions with a box of one row");
+    for (uint32_t n = 1; n <= 4; n++) {
+        uint64_t pair = rows[JIT_TENSOR_COORDINATES + n / 2][c->lane];
+        c->at[1] = (int32_t)(pair >> (n % 2 != 0 ? 32 : 0));
+        copy_tile(c);
+    }
+}
+
 static void copy_pixels(struct copy *c)
 {
     const struct tensor_map *m = &c->m;
@@ -318,6 +331,18 @@ static void place(struct copy *c, uint64_t address, uint64_t ctas)
             c->window[c->windows++] = cluster_map(j, address, r) - c->shared;
 }
 
+/* Whose barrier object is told of what block `rank` got: its own, or that of the pair's. */
+static uint32_t teller(const struct copy *c, uint64_t barrier, uint32_t rank)
+{
+    if ((c->op & JIT_TENSOR_PAIRS) == 0)
+        return rank;
+    uint32_t named = c->j->cluster_rank;
+    for (uint32_t r = 0; r < c->j->cluster_size; r++)
+        if (c->j->windows[1 + r] == window_of(c->j, barrier))
+            named = r;
+    return (rank & ~1u) | (named & 1);
+}
+
 static void tell(struct copy *c, uint64_t barrier, uint64_t ctas)
 {
     struct jit_block *j = c->j;
@@ -327,7 +352,7 @@ static void tell(struct copy *c, uint64_t barrier, uint64_t ctas)
         bulk_complete(j, barrier, c->copied, c->lane);
     for (uint32_t r = 0; r < j->cluster_size && (c->op & JIT_TENSOR_MANY) != 0; r++)
         if ((ctas >> r & 1) != 0)
-            bulk_complete(j, cluster_map(j, barrier, r), c->copied, c->lane);
+            bulk_complete(j, cluster_map(j, barrier, teller(c, barrier, r)), c->copied, c->lane);
 }
 
 void weir_rt_tensor_copy(struct jit_block *j, uint32_t op, uint32_t mask,
@@ -361,14 +386,17 @@ void weir_rt_tensor_copy(struct jit_block *j, uint32_t op, uint32_t mask,
         if (c.m.interleave == 0 && c.at[0] * (int32_t)c.element % PIECE != 0)
             leave(j, GRID_FAULT_ILLEGAL, lane,
                   "a box begins at a multiple of 16 bytes along the first dimension");
-        for (uint32_t d = 0; d <= c.m.rank_1 && (op & JIT_TENSOR_STORES) != 0; d++)
+        uint32_t fixed = (op & JIT_TENSOR_FOUR) != 0 ? 0 : c.m.rank_1; /* the last to be checked */
+        for (uint32_t d = 0; d <= fixed && (op & JIT_TENSOR_STORES) != 0; d++)
             if (c.at[d] < 0)
                 leave(j, GRID_FAULT_ILLEGAL, lane, "a store begins at no coordinate below 0");
         for (uint32_t a = 0; a < 3; a++)
             c.offset[a] = (int32_t)(rows[JIT_TENSOR_OFFSETS][lane] >> 16 * a & 0xffff);
         uint64_t ctas = (op & JIT_TENSOR_MANY) != 0 ? rows[JIT_TENSOR_CTAS][lane] : 0;
         place(&c, rows[JIT_TENSOR_SHARED][lane], ctas);
-        if (c.m.im2col)
+        if ((op & JIT_TENSOR_FOUR) != 0)
+            copy_four(&c, rows);
+        else if (c.m.im2col)
             copy_pixels(&c);
         else
             copy_tile(&c);

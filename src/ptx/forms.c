@@ -40,6 +40,8 @@ static const struct {
     {"ASPACE", "global|shared|shared::cluster"},
     {"DIM", "1d|2d|3d|4d|5d"},
     {"IMAGES", "3d|4d|5d"},
+    {"CTAGROUP", "cta_group::1|cta_group::2"},
+    {"SMALL", "e4m3|e5m2|e3m2|e2m3|e2m1"},
     {"GEOM", "1d|2d|3d|a1d|a2d|cube|acube|2dms|a2dms"},
     {"SGEOM", "1d|2d|3d|a1d|a2d"},
     {"MMA", "m8n8k4|m8n8k16|m8n8k32|m8n8k128|m16n8k4|m16n8k8|m16n8k16|m16n8k32|m16n8k64|m16n8k128|"
@@ -73,11 +75,13 @@ bool ptx_target_has(enum ptx_target target, int sm, char suffix)
 {
     int family = sm / 10;
     switch (target) {
-    case PTX_TARGET_UP_TO_90: return sm <= 90;
+    case PTX_TARGET_90A: return sm == 90 && suffix == 'a';
+    case PTX_TARGET_90AF: return sm >= 90 && suffix != 0;
     case PTX_TARGET_100: return sm >= 100;
     case PTX_TARGET_100AF: return sm >= 100 && suffix != 0;
     case PTX_TARGET_10XA: return family == 10 && suffix == 'a';
     case PTX_TARGET_10XAF: return family == 10 && suffix != 0;
+    case PTX_TARGET_12XA: return family == 12 && suffix == 'a';
     case PTX_TARGET_12XAF: return family == 12 && suffix != 0;
     default: return true;
     }
@@ -87,11 +91,13 @@ const char *ptx_target_words(enum ptx_target target)
 {
     static const char *const words[] = {
         [PTX_TARGET_ANY] = "any target",
-        [PTX_TARGET_UP_TO_90] = "target sm_90 or older",
+        [PTX_TARGET_90A] = "target sm_90a",
+        [PTX_TARGET_90AF] = "a target of one architecture or family, such as sm_90a or sm_100f",
         [PTX_TARGET_100] = "target sm_100 or newer",
         [PTX_TARGET_100AF] = "a target of one architecture or family, such as sm_100a or sm_120f",
         [PTX_TARGET_10XA] = "target sm_100a or sm_103a",
         [PTX_TARGET_10XAF] = "target sm_100a, sm_103a or sm_100f",
+        [PTX_TARGET_12XA] = "target sm_120a or sm_121a",
         [PTX_TARGET_12XAF] = "target sm_120a, sm_121a or sm_120f",
     };
     return words[target];

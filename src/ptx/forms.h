@@ -28,11 +28,13 @@ struct ptx_form_group {
  * members have what it has, `a` for that one target. */
 enum ptx_target {
     PTX_TARGET_ANY,
-    PTX_TARGET_UP_TO_90,
+    PTX_TARGET_90A,
+    PTX_TARGET_90AF,  /* sm_90a and, with a suffix, newer */
     PTX_TARGET_100,   /* sm_100 and newer */
     PTX_TARGET_100AF, /* likewise, with a suffix */
     PTX_TARGET_10XA,  /* sm_100a, sm_101a, sm_103a */
     PTX_TARGET_10XAF, /* the same and their families */
+    PTX_TARGET_12XA,  /* sm_120a, sm_121a */
     PTX_TARGET_12XAF, /* sm_120a, sm_121a and their family */
 };
 

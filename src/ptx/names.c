@@ -144,7 +144,7 @@ const char *ptx_mod_name(enum ptx_mod m) { return m < PTX_M_COUNT ? names_mods[m
 
 bool ptx_op_refused(const char *s, size_t n)
 {
-    static const char *const refused[] = {"tcgen05", "clusterlaunchcontrol"};
+    static const char *const refused[] = {"tcgen05"};
     for (size_t i = 0; i < WEIR_COUNT(refused); i++)
         if (strlen(refused[i]) == n && memcmp(refused[i], s, n) == 0)
             return true;

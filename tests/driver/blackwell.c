@@ -48,9 +48,7 @@ static void refusals(void)
         const char *body, *message;
     } cases[] = {
         {"tcgen05.wait::ld.sync.aligned;", "'tcgen05' is not supported"},
-        {"wgmma.fence.sync.aligned;", "'wgmma.fence.sync.aligned' needs target sm_90 or older"},
-        {"cvt.rs.f16x2.f32 r1, f1, f2, r2;", "cvt.rs.f16x2.f32 has a modifier that is not"},
-        {"cvt.rs.satfinite.e4m3x4.f32 r1, {f1, f2, f3, f4}, r2;", "cvt.rs.satfinite.e4m3x4.f32"},
+        {"wgmma.fence.sync.aligned;", "'wgmma.fence.sync.aligned' needs target sm_90a"},
     };
     CUmodule module;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -177,6 +175,114 @@ static void reductions(void)
         one_reduction(n, v, 0xffffffff, 0xffffffff);
 }
 
+/* ---- cvt.rs ---- */
+
+struct small {
+    const char *name;
+    int exponent, fraction, bias, count;
+    double max;
+    uint32_t nan;
+};
+static const struct small smalls[] = {
+    {"f16x2", 5, 10, 15, 2, 65504, 0x7fff}, {"bf16x2", 8, 7, 127, 2, 0x1.fep127, 0x7fff},
+    {"e4m3x4", 4, 3, 7, 4, 448, 0x7f},      {"e5m2x4", 5, 2, 15, 4, 57344, 0x7f},
+    {"e2m3x4", 2, 3, 1, 4, 7.5, 0x1f},      {"e3m2x4", 3, 2, 3, 4, 28, 0x1f},
+    {"e2m1x4", 2, 1, 1, 4, 6, 0x7},
+};
+
+/* The code of x, rounded up if what is cut off and the random part of the last place are one
+ * together. */
+static uint32_t stochastic(const struct small *f, double x, uint32_t random, bool finite)
+{
+    if (isnan(x))
+        return f->nan;
+    double v = fabs(x);
+    uint32_t sign = signbit(x) ? 1u << (f->exponent + f->fraction) : 0;
+    uint32_t infinity = ((1u << f->exponent) - 1) << f->fraction;
+    if (finite && v > f->max)
+        v = f->max;
+    if (isinf(v))
+        return sign | infinity;
+    int place = v > 0 ? ilogb(v) : -1000;
+    place = place < 1 - f->bias ? 1 - f->bias : place;
+    double kept = floor(ldexp(v, f->fraction - place) + random / 65536.0);
+    uint32_t code = (uint32_t)kept + ((uint32_t)(place + f->bias - 1) << f->fraction);
+    if (f->count == 2 && code > infinity)
+        code = infinity;
+    return sign | code;
+}
+
+/* Which 16 bits of the random word are for source n. */
+static uint32_t random_part(const struct small *f, uint32_t bits, int n)
+{
+    bool upper = n < f->count / 2;
+    if (f->fraction == 1) /* e2m1: the upper or the lower bytes of both halves */
+        return upper ? (bits >> 16 & 0xff00) | (bits >> 8 & 0xff)
+                     : (bits >> 8 & 0xff00) | (bits & 0xff);
+    uint32_t half = upper ? bits >> 16 : bits & 0xffff;
+    return f->fraction == 10 ? (half & 0x1fff) << 3 : half;
+}
+
+static float stochastic_source(const struct small *f, unsigned n)
+{
+    static const float special[] = {0,     -0.0f,     INFINITY, -INFINITY,   NAN, 1,
+                                    -1.5f, 0x1p-149f, 65519,    0x1.ffp127f, 448, 6.1f};
+    if (n % 40 < 12)
+        return special[n % 40];
+    float v = 1 + (float)(n * 2654435761u >> 9) * 0x1p-23f;
+    int least = 1 - f->bias - f->fraction - 3, most = (int)log2(f->max) + 1;
+    int exponent = least + (int)(n * 40503u >> 4) % (most - least + 1);
+    return ldexpf(n % 3 == 0 ? -v : v, exponent < -126 ? -126 : exponent > 127 ? 127 : exponent);
+}
+
+static void one_stochastic(const struct small *f, bool finite, bool relu)
+{
+    enum { TIMES = 12 };
+    char body[1024];
+    for (unsigned time = 0; time < TIMES; time++) {
+        uint32_t data[32][8] = {0};
+        for (unsigned t = 0; t < 32; t++) {
+            for (unsigned n = 0; n < 4; n++) {
+                float v = stochastic_source(f, (time * 32 + t) * 4 + n);
+                memcpy(&data[t][n], &v, 4);
+            }
+            data[t][4] = (time * 32 + t) * 2246822519u + time;
+        }
+        bool four = f->count == 4, narrow = f->fraction == 1;
+        snprintf(body, sizeof body,
+                 "mad.wide.u32 d0, r0, 32, d0;\n.reg .b16 h;\n"
+                 "ld.global.v4.f32 {f1, f2, f3, f4}, [d0];\nld.global.u32 r1, [d0+16];\n"
+                 "cvt.rs%s%s.%s.f32 %s, %s, r1;\n%sst.global.u32 [d0+20], r2;",
+                 relu ? ".relu" : "", finite ? ".satfinite" : "", f->name, narrow ? "h" : "r2",
+                 four ? "{f1, f2, f3, f4}" : "f1, f2", narrow ? "cvt.u32.u16 r2, h;\n" : "");
+        run(body, data, sizeof data);
+        for (unsigned t = 0; t < 32; t++) {
+            uint32_t want = 0, each = f->count == 2 ? 16 : narrow ? 4 : 8;
+            for (int n = 0; n < f->count; n++) {
+                float x;
+                memcpy(&x, &data[t][n], 4);
+                if (relu && x <= 0)
+                    x = 0;
+                want = want << each | stochastic(f, x, random_part(f, data[t][4], n), finite);
+            }
+            if (!check_count(data[t][5] == want))
+                printf("cvt.rs.%s of %08x %08x %08x %08x, random %08x: %08x, not %08x\n", f->name,
+                       data[t][0], data[t][1], data[t][2], data[t][3], data[t][4], data[t][5],
+                       want);
+        }
+    }
+}
+
+static void stochastic_rounding(void)
+{
+    for (size_t n = 0; n < sizeof smalls / sizeof *smalls; n++)
+        for (int relu = 0; relu < 2; relu++) {
+            one_stochastic(&smalls[n], true, relu != 0);
+            if (smalls[n].count == 2)
+                one_stochastic(&smalls[n], false, relu != 0);
+        }
+}
+
 int main(void)
 {
     begin();
@@ -184,6 +290,7 @@ int main(void)
     refusals();
     wide_accesses();
     reductions();
+    stochastic_rounding();
     OK(cuDevicePrimaryCtxRelease(0));
     return check_done();
 }

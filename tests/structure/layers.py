@@ -23,6 +23,7 @@ ALLOWED = {
     "ptx": {"base"},
     "container": {"base", "ptx"},
     "jitlink": {"base", "ptx", "container"},
+    "ptxcompiler": {"base", "ptx", "container"},
     "nvrtc": {"base", "container"},
     "abi": {"base", "ptx"},
     "compiler": {"base", "ptx", "abi"},

@@ -128,6 +128,8 @@ static int forms_coordinates(const struct form *f)
         {PTX_M_a2d, 4},   {PTX_M_cube, 4}, {PTX_M_acube, 4}, {PTX_M__2dms, 4},
         {PTX_M_a2dms, 4}, {PTX_M__4d, 4},  {PTX_M__5d, 5},
     };
+    if (has_mod(f, PTX_M_tile__gather4) || has_mod(f, PTX_M_tile__scatter4))
+        return 5; /* one of columns and four of rows */
     for (size_t k = 0; k < WEIR_COUNT(rows); k++)
         if (has_mod(f, rows[k].mod))
             return rows[k].mod == PTX_M__3d && f->form->op == PTX_OP_cp ? 3 : rows[k].count;
@@ -160,6 +162,13 @@ static int forms_columns(const struct form *f)
                 1)
             return (int)columns;
     return 0;
+}
+
+/* A matrix product of small elements or with scales (mma's .kind). */
+static bool has_kind(const struct form *f)
+{
+    return has_mod(f, PTX_M_kind__f8f6f4) || has_mod(f, PTX_M_kind__mxf8f6f4) ||
+           has_mod(f, PTX_M_kind__mxf4) || has_mod(f, PTX_M_kind__mxf4nvf4);
 }
 
 /* Operand q of the form as text; false when the form leaves it out here. */
@@ -198,6 +207,15 @@ static bool forms_operand(struct strbuf *out, const struct form *f, int q, int *
             forms_reg(out, 64, (*number)++ % 48);
             return true;
         }
+        if (has_kind(f)) { /* of D, A, B, C; then {byte, thread} of scales */
+            bool sparse = has_mod(f, PTX_M_sp__ordered_metadata);
+            int sums = forms_chosen(f, DIM_TYPE, 0) == PTX_F16 ? 2 : 4;
+            if (q > 3)
+                sb_printf(out, "{0, 0}");
+            else
+                forms_list(out, 32, q == 1 ? 4 : q == 2 ? (sparse ? 4 : 2) : sums, number);
+            return true;
+        }
         bool f64 = f->form->ntypes > 0 && forms_chosen(f, DIM_TYPE, 0) == PTX_F64;
         forms_list(out, type != PTX_NONE ? bits : f64 ? 64 : 32, f->list, number);
         return true;
@@ -219,6 +237,8 @@ static bool forms_operand(struct strbuf *out, const struct form *f, int q, int *
                   f->form->op == PTX_OP_cp          ? "16"
                   : has_mod(f, PTX_M_cp_fenceproxy) ? "128"
                   : f->form->op == PTX_OP_tensormap ? "0"
+                  : f->form->op == PTX_OP_st        ? "0"
+                  : has_kind(f)                     ? "0"
                                                     : "1");
         return true;
     case 'l': sb_printf(out, "L0"); return true;
@@ -277,6 +297,7 @@ static const char *forms_target(const struct form *f)
     case PTX_TARGET_100AF:
     case PTX_TARGET_10XA:
     case PTX_TARGET_10XAF: return "sm_103a";
+    case PTX_TARGET_12XA:
     case PTX_TARGET_12XAF: return "sm_120a";
     default: return "sm_90a";
     }

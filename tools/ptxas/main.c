@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "container/container.h"
 #include "loader/loader.h"
-#include "options.h"
+#include "ptxcompiler/options.h"
 
 /* Exit statuses: the command line is wrong, the PTX is. */
 enum { EXIT_MISUSED = 1, EXIT_BAD_PTX = 255 };
@@ -79,25 +78,14 @@ static int finish(const struct options *o, struct ptx_module *m, const char *tex
     struct diag d = {0};
     char own[16];
     snprintf(own, sizeof own, "sm_%d%.1s", m->target_sm, &m->target_suffix);
-    unsigned sm = o->sm != 0 ? o->sm : (unsigned)m->target_sm;
-    if (m->target_sm > (int)sm) {
-        diag_set(&d, 0, 0, "SM version specified by .target is higher than '%s'", o->gpu);
-        return fatal(&d, EXIT_BAD_PTX);
-    }
-    struct strbuf limited = {0}; /* the text with what the command line adds */
-    if (o->most_registers > 0) {
-        ptx_limit_registers(m, o->most_registers);
-        ptx_print(m, &limited);
-        text = limited.items;
-        size = limited.count;
-    }
-    if (o->verbose && !tell(m, o->gpu != NULL ? o->gpu : own, &d))
-        return fatal(&d, EXIT_BAD_PTX);
     struct strbuf out = {0};
-    container_write(text, size, sm, o->relocatable, &out);
+    if (!options_write(o, m, text, size, &out, &d) ||
+        (o->verbose && !tell(m, o->gpu != NULL ? o->gpu : own, &d))) {
+        sb_free(&out);
+        return fatal(&d, EXIT_BAD_PTX);
+    }
     bool fine = write_file(o->output != NULL ? o->output : "elf.o", &out, &d);
     sb_free(&out);
-    sb_free(&limited);
     return fine ? 0 : fatal(&d, EXIT_MISUSED);
 }
 

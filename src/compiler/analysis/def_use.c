@@ -29,6 +29,7 @@ int jit_ndst(const struct ptx_instr *i)
     case PTX_OP_griddepcontrol:
     case PTX_OP_stmatrix:
     case PTX_OP_cp:
+    case PTX_OP_clusterlaunchcontrol: /* as lowering leaves it */
     case PTX_OP_tensormap: return 0;
     case PTX_OP_mbarrier:
         return ptx_has(i, PTX_M_arrive) || ptx_has(i, PTX_M_arrive_drop) ||

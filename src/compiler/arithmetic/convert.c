@@ -1,4 +1,4 @@
-/* convert: cvt between all types; stochastic rounding (.rs) is refused.
+/* convert: cvt between all types; stochastic rounding (.rs) is in stochastic.c.
  *
  * Floats go through f32 (f64 where it is the wider side). A conversion in two steps is exact or
  * rounds to odd first, so that the last rounding is the only one that shows. */
@@ -328,6 +328,7 @@ static void emit_pack(struct builder *b)
 #define T_SCALAR (T_INT8 | T(F16) | T(BF16) | T_FLOAT)
 #define T_SMALL  (T(E2M3X2) | T(E3M2X2) | T(E2M1X2)) /* from sm_100 on */
 #define T_TINY   (T(E4M3X2) | T(E5M2X2) | T_SMALL)
+#define T_TINY4  (T(E4M3X4) | T(E5M2X4) | T(E2M3X4) | T(E3M2X4) | T(E2M1X4)) /* .rs alone */
 #define T_PACKED (T(F16X2) | T(BF16X2) | T(UE8M0X2))
 
 static void emit_cvt(struct builder *b)
@@ -373,6 +374,16 @@ bool alu_cvt_signature(const struct ptx_instr *i, struct alu_sig *sig, const cha
     }
     if ((T(U4) | T(S4) | T(U2) | T(S2)) >> t & 1)
         return *why = "has types of cvt.pack only", false;
+    if (ptx_has(i, PTX_M_rs)) { /* of four floats in braces until lowering takes them out */
+        bool four = ((T(F16X2) | T(BF16X2)) >> t & 1) == 0,
+             braces = i->operands[1].kind == PTX_OPR_VEC;
+        *sig = (struct alu_sig){.ndst = 1,
+                                .nsrc = four ? 5 : 3,
+                                .dst = {t},
+                                .src = {u, u, four ? u : PTX_B32, u, PTX_B32},
+                                .pointer_first = 1};
+        return braces ? four && i->operands[1].nitems == 4 : i->noperands == 1 + sig->nsrc;
+    }
     bool two = u == PTX_F32 && (T_PACKED | T_TINY) >> t & 1;
     *sig = (struct alu_sig){
         .ndst = 1, .nsrc = two ? 2 : 1, .dst = {t}, .src = {u, u}, .pointer_first = 1};
@@ -390,6 +401,8 @@ FORMS(cvt, {PTX_OP_cvt, T_INT8, T_INT8, MODS(PTX_M_sat), "t:u", emit_cvt},
        MODS(M_RND, M_INTEGRAL, PTX_M_ftz, PTX_M_sat, PTX_M_relu, PTX_M_satfinite), "t:u", emit_cvt},
       {PTX_OP_cvt, T(F16X2) | T(BF16X2), T(F32),
        MODS(PTX_M_rn, PTX_M_rz, PTX_M_relu, PTX_M_satfinite), "t:uu", emit_cvt},
+      {PTX_OP_cvt, T(F16X2) | T(BF16X2) | T_TINY4, T(F32),
+       MODS(PTX_M_rs, PTX_M_relu, PTX_M_satfinite), "t:u", alu_emit_stochastic},
       {PTX_OP_cvt, T(TF32), T(F32),
        MODS(PTX_M_rna, PTX_M_rn, PTX_M_rz, PTX_M_relu, PTX_M_satfinite), "t:u", emit_cvt},
       {PTX_OP_cvt, T_TINY, T(F32) | T(F16X2), MODS(PTX_M_rn, PTX_M_satfinite, PTX_M_relu), "t:u",

@@ -12,6 +12,7 @@ set(WEIR_ARITHMETIC_SOURCES
   ${CMAKE_CURRENT_LIST_DIR}/approximations.c
   ${CMAKE_CURRENT_LIST_DIR}/compare.c
   ${CMAKE_CURRENT_LIST_DIR}/convert.c
+  ${CMAKE_CURRENT_LIST_DIR}/stochastic.c
   ${CMAKE_CURRENT_LIST_DIR}/video.c
   ${CMAKE_CURRENT_LIST_DIR}/math_table.c
   ${CMAKE_CURRENT_LIST_DIR}/math_calls.c

@@ -25,6 +25,9 @@ extern const struct alu_form alu_int_forms[], alu_bit_forms[], alu_float_forms[]
 extern const size_t alu_int_nforms, alu_bit_nforms, alu_float_nforms, alu_approx_nforms,
     alu_cmp_nforms, alu_cvt_nforms, alu_video_nforms;
 
+/* cvt.rs (stochastic.c). */
+void alu_emit_stochastic(struct builder *b);
+
 /* cvt has rules of its own: the operands depend on both types. */
 bool alu_cvt_signature(const struct ptx_instr *i, struct alu_sig *sig, const char **why);
 

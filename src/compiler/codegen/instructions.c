@@ -567,6 +567,13 @@ static bool always(const struct ptx_instr *i, struct diag *d)
     return true;
 }
 
+/* st.bulk stores zeros and nothing else. */
+static bool store_supported(const struct ptx_instr *i, struct diag *d)
+{
+    return !ptx_has(i, PTX_M_bulk) || i->operands[2].imm == 0 ||
+           diag_set(d, i->line, i->column, "st.bulk stores the value 0 only");
+}
+
 /* How the instructions of each opcode are emitted, and which of them are supported. What is not
  * listed is arithmetic. Where `emit` is NULL the instruction ends a block (function.c), or lowering
  * replaces it (front/lower.c). */
@@ -591,7 +598,7 @@ static const struct {
 
     [PTX_OP_ld] = {emit_load, always},
     [PTX_OP_ldu] = {emit_load, always},
-    [PTX_OP_st] = {emit_store, always},
+    [PTX_OP_st] = {emit_store, store_supported},
     [PTX_OP_atom] = {emit_atomic, always},
     [PTX_OP_red] = {emit_atomic, always},
     [PTX_OP_cp] = {emit_copy, async_copy_supported},
@@ -618,6 +625,7 @@ static const struct {
     [PTX_OP_bar] = {emit_barrier, always},
     [PTX_OP_barrier] = {emit_barrier, always},
     [PTX_OP_mbarrier] = {emit_mbarrier, always},
+    [PTX_OP_clusterlaunchcontrol] = {emit_try_cancel, always},
 
     [PTX_OP_trap] = {emit_trap, always},
     [PTX_OP_brkpt] = {emit_trap, always},
@@ -634,8 +642,8 @@ static const struct {
     [PTX_OP_mma] = {emit_mma, mma_supported},
     [PTX_OP_wmma] = {emit_mma, mma_supported},
     [PTX_OP_wgmma] = {emit_wgmma, wgmma_supported},
-    [PTX_OP_ldmatrix] = {emit_matrix_move, always},
-    [PTX_OP_stmatrix] = {emit_matrix_move, always},
+    [PTX_OP_ldmatrix] = {emit_matrix_move, matrix_of_bytes_supported},
+    [PTX_OP_stmatrix] = {emit_matrix_move, matrix_of_bytes_supported},
     [PTX_OP_movmatrix] = {emit_matrix_move, always},
 };
 

@@ -176,6 +176,80 @@ static void lower_telling(struct jkernel *k)
     tell->operands[1] = (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1, .imm = bytes};
 }
 
+/* st.async and red.async that no barrier object is told of: what they do is visible when they have
+ * released what came before them, as any such store or reduction is. */
+static void lower_released(struct ptx_instr *i)
+{
+    drop_mod(i, PTX_M_async);
+    drop_mod(i, PTX_M_mmio);
+}
+
+/* clusterlaunchcontrol.try_cancel [response], [barrier]: generic addresses. */
+static void lower_try_cancel(struct jkernel *k)
+{
+    struct ptx_instr i = pop(k);
+    unsigned space = i.nspaces > 0 ? i.spaces[0] : PTX_SPACE_GENERIC;
+    lower_generic(k, &i, &i.operands[0], space);
+    lower_generic(k, &i, &i.operands[1], space);
+    i.nspaces = 0;
+    *flat_push(k) = i;
+}
+
+/* mov.bN {low, high}, from. */
+static void push_parts(struct jkernel *k, const struct ptx_instr *at, unsigned type, int32_t low,
+                       int32_t high, int32_t from)
+{
+    struct ptx_instr *mov = push(k, at, PTX_OP_mov, 2);
+    struct ptx_operand *items = arena_alloc(&k->arena, 2 * sizeof *items);
+    items[0] = flat_reg_operand(low);
+    items[1] = flat_reg_operand(high);
+    mov->types[mov->ntypes++] = (uint8_t)type;
+    mov->operands[0] =
+        (struct ptx_operand){.kind = PTX_OPR_VEC, .reg = -1, .items = items, .nitems = 2};
+    mov->operands[1] = flat_reg_operand(from);
+}
+
+/* clusterlaunchcontrol.query_cancel: a response is the first block's index, three words, and a
+ * fourth that is not 0 if there is one (abi/kernel_abi.h). */
+static void lower_query_cancel(struct jkernel *k)
+{
+    static const uint16_t parts[3] = {PTX_M_get_first_ctaid__x, PTX_M_get_first_ctaid__y,
+                                      PTX_M_get_first_ctaid__z};
+    struct ptx_instr i = pop(k);
+    int32_t half[2], word[4];
+    for (int n = 0; n < 2; n++)
+        half[n] = flat_reg(k, "response", PTX_B64);
+    for (int n = 0; n < 4; n++)
+        word[n] = flat_reg(k, "response", PTX_B32);
+    push_parts(k, &i, PTX_B128, half[0], half[1], i.operands[1].reg);
+    push_parts(k, &i, PTX_B64, word[0], word[1], half[0]);
+    push_parts(k, &i, PTX_B64, word[2], word[3], half[1]);
+    if (ptx_has(&i, PTX_M_is_canceled)) {
+        if (i.operands[0].kind != PTX_OPR_REG)
+            return;
+        struct ptx_instr *compare = push(k, &i, PTX_OP_setp, 3);
+        compare->types[compare->ntypes++] = PTX_U32;
+        compare->vec = 1;
+        compare->mods[compare->nmods++] = PTX_M_ne;
+        compare->operands[0] = i.operands[0];
+        compare->operands[1] = flat_reg_operand(word[3]);
+        compare->operands[2] = (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1};
+        return;
+    }
+    for (int n = 0; n < 3; n++) {
+        const struct ptx_operand *to = &i.operands[0];
+        if (to->kind == PTX_OPR_VEC)
+            to = &to->items[n];
+        else if (!ptx_has(&i, parts[n]))
+            continue;
+        if (to->kind == PTX_OPR_REG)
+            flat_push_mov(k, &i, to->reg, flat_reg_operand(word[n]), PTX_B32);
+    }
+    if (i.operands[0].kind == PTX_OPR_VEC && i.operands[0].items[3].kind == PTX_OPR_REG)
+        flat_push_mov(k, &i, i.operands[0].items[3].reg,
+                      (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1}, PTX_B32);
+}
+
 /* [map, {coordinates}]: where the map is named, the register gets its generic address. */
 static void lower_map(struct jkernel *k, const struct ptx_instr *at, struct ptx_operand *o)
 {
@@ -212,6 +286,20 @@ static void lower_addresses(struct jkernel *k)
     }
     i.nspaces = 0;
     *flat_push(k) = i;
+}
+
+/* cvt.rs d, {a, b, e, f}, random: the four become operands of their own. */
+static void lower_four(struct jkernel *k)
+{
+    struct ptx_instr i = pop(k);
+    struct ptx_instr *cvt = push(k, &i, PTX_OP_cvt, 6);
+    struct ptx_operand *ops = cvt->operands;
+    *cvt = i;
+    cvt->operands = ops;
+    cvt->noperands = 6;
+    ops[0] = i.operands[0];
+    memcpy(&ops[1], i.operands[1].items, 4 * sizeof *ops);
+    ops[5] = i.operands[2];
 }
 
 int32_t flat_stack(struct flattener *f)
@@ -280,10 +368,25 @@ bool flat_lower(struct flattener *f)
         return true;
     case PTX_OP_st:
     case PTX_OP_red:
-        if (ptx_has(i, PTX_M_async))
+        if (ptx_has(i, PTX_M_bulk)) { /* is emitted with the copies */
+            i->op = PTX_OP_cp;
+            lower_addresses(k);
+        } else if (ptx_has(i, PTX_M_mbarrier__complete_tx__bytes))
             lower_telling(k);
+        else if (ptx_has(i, PTX_M_async))
+            lower_released(i);
         else if (cluster)
             lower_addresses(k);
+        return true;
+    case PTX_OP_clusterlaunchcontrol:
+        if (ptx_has(i, PTX_M_try_cancel))
+            lower_try_cancel(k);
+        else
+            lower_query_cancel(k);
+        return true;
+    case PTX_OP_cvt:
+        if (i->operands[1].kind == PTX_OPR_VEC)
+            lower_four(k);
         return true;
     case PTX_OP_wgmma:
         if (ptx_has(i, PTX_M_wait_group))

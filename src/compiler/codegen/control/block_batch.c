@@ -48,6 +48,7 @@ static bool may_batch(const struct ptx_instr *i)
     case PTX_OP_getctarank:
     case PTX_OP_cp:
     case PTX_OP_tensormap:
+    case PTX_OP_clusterlaunchcontrol: /* which must know the blocks that have not begun */
     case PTX_OP_alloca:
     case PTX_OP_stacksave:
     case PTX_OP_stackrestore:

@@ -110,8 +110,7 @@ bool wmma_move_supported(const struct ptx_instr *i, struct diag *d)
     return true;
 }
 
-/* A value that is the same in every lane: the first active one's. */
-static LLVMValueRef uniform_value(struct codegen *cg, const struct ptx_operand *o, unsigned type)
+LLVMValueRef mma_uniform(struct codegen *cg, const struct ptx_operand *o, unsigned type)
 {
     struct uniformity s = operand_uniformity(cg->k, o);
     if (is_uniform(&s))
@@ -129,7 +128,7 @@ static LLVMValueRef matrix_start(struct codegen *cg, const struct ptx_instr *i,
     LLVMValueRef at;
     if (o.reg >= 0) {
         o.kind = PTX_OPR_REG;
-        at = uniform_value(cg, &o, PTX_U64);
+        at = mma_uniform(cg, &o, PTX_U64);
         if (o.offset)
             at = LLVMBuildAdd(b, at, c64(cg, (uint64_t)o.offset), "");
     } else if (o.var != NULL) {
@@ -147,8 +146,7 @@ static LLVMValueRef line_pitch(struct codegen *cg, const struct matrix *x)
 {
     unsigned bits = x->tile.unit_bits / x->tile.unit_elems;
     if (x->stride != NULL) {
-        LLVMValueRef n =
-            LLVMBuildZExt(cg->alu.b, uniform_value(cg, x->stride, PTX_U32), cg->i64, "");
+        LLVMValueRef n = LLVMBuildZExt(cg->alu.b, mma_uniform(cg, x->stride, PTX_U32), cg->i64, "");
         n = LLVMBuildMul(cg->alu.b, n, c64(cg, bits), "");
         return LLVMBuildLShr(cg->alu.b, n, c64(cg, 3), "");
     }
@@ -299,14 +297,12 @@ bool emit_wmma_store(struct codegen *cg, const struct ptx_instr *i)
 
 static const struct tile halves_tile = {16, 1, 2, 1, PTX_B32};
 
-/* Every lane's row address; those of lanes that are not active point to scratch. Faults where one
- * that is used is not a multiple of 16. */
-static LLVMValueRef row_pointers(struct codegen *cg, const struct ptx_instr *i,
-                                 const struct ptx_operand *at, unsigned count, LLVMValueRef scratch)
+LLVMValueRef matrix_row_addresses(struct codegen *cg, const struct ptx_instr *i,
+                                  const struct ptx_operand *at, unsigned rows, LLVMValueRef scratch)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef v = address_vector(cg, at, mem_space(i));
-    uint32_t used = count == 4 ? 0xffffffffu : (1u << (8 * count)) - 1;
+    uint32_t used = rows == JIT_WARP ? 0xffffffffu : (1u << rows) - 1;
     LLVMValueRef low = LLVMBuildAnd(b, v, splat(cg, c64(cg, 15), JIT_WARP), "");
     LLVMValueRef odd = bits_of(cg, LLVMBuildICmp(b, LLVMIntNE, low, LLVMConstNull(cg->v32i64), ""));
     odd = LLVMBuildAnd(b, LLVMBuildAnd(b, odd, mask_bits(cg), ""), c32(cg, used), "");
@@ -318,7 +314,7 @@ static LLVMValueRef row_pointers(struct codegen *cg, const struct ptx_instr *i,
     return v;
 }
 
-static LLVMValueRef row_pointer(struct codegen *cg, LLVMValueRef rows, unsigned lane)
+LLVMValueRef matrix_row_pointer(struct codegen *cg, LLVMValueRef rows, unsigned lane)
 {
     LLVMValueRef p = LLVMBuildExtractElement(cg->alu.b, rows, c32(cg, lane), "");
     return LLVMBuildIntToPtr(cg->alu.b, p, cg->ptr, "");
@@ -331,6 +327,8 @@ static unsigned matrix_count(const struct ptx_instr *i)
 
 bool emit_matrix_move(struct codegen *cg, const struct ptx_instr *i)
 {
+    if (is_matrix_of_bytes(i))
+        return emit_matrix_of_bytes(cg, i);
     LLVMBuilderRef b = cg->alu.b;
     LLVMTypeRef row = LLVMVectorType(cg->i16, 8);
     bool trans = ptx_has(i, PTX_M_trans);
@@ -349,14 +347,14 @@ bool emit_matrix_move(struct codegen *cg, const struct ptx_instr *i)
     if (!load && cg->mask != NULL)
         scratch = new_slot(cg, row, "row");
     LLVMSetAlignment(scratch, 16);
-    LLVMValueRef rows = row_pointers(cg, i, &i->operands[load ? 1 : 0], count, scratch);
+    LLVMValueRef rows = matrix_row_addresses(cg, i, &i->operands[load ? 1 : 0], 8 * count, scratch);
     for (unsigned n = 0; n < count; n++) {
         if (!load) {
             reg = mma_read(cg, mma_item(regs, n), &halves_tile);
             to_lines(cg, &halves_tile, trans, &reg, line);
         }
         for (unsigned g = 0; g < 8; g++) {
-            LLVMValueRef p = row_pointer(cg, rows, 8 * n + g);
+            LLVMValueRef p = matrix_row_pointer(cg, rows, 8 * n + g);
             LLVMValueRef x = load ? LLVMBuildLoad2(b, row, p, "") : LLVMBuildStore(b, line[g], p);
             LLVMSetAlignment(x, 16);
             if (cg->mask == NULL)

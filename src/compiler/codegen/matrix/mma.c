@@ -57,8 +57,7 @@ void mma_write(struct codegen *cg, const struct ptx_operand *o, LLVMValueRef v,
 
 /* ---- registers in memory ---- */
 
-/* The memory that functions work in, MMA_SCRATCH bytes, and spare registers after it. */
-static LLVMValueRef matrix_memory(struct codegen *cg)
+LLVMValueRef mma_memory(struct codegen *cg)
 {
     LLVMTypeRef type = LLVMArrayType2(cg->i8, MMA_SCRATCH + MAX_MMA_REGS * 256);
     return shared_slot(cg, SLOT_MATRIX, type, 256, "matrices");
@@ -66,7 +65,7 @@ static LLVMValueRef matrix_memory(struct codegen *cg)
 
 static LLVMValueRef spare_register(struct codegen *cg, unsigned n)
 {
-    return byte_offset(cg, matrix_memory(cg), c64(cg, MMA_SCRATCH + (uint64_t)n * 256));
+    return byte_offset(cg, mma_memory(cg), c64(cg, MMA_SCRATCH + (uint64_t)n * 256));
 }
 
 bool mma_in_memory(struct codegen *cg, const struct ptx_operand *o, const struct tile *t)
@@ -274,7 +273,7 @@ static void emit_product(struct codegen *cg, const struct ptx_instr *i)
     struct mma m;
     describe(i, &m);
     struct mma_layout p = mma_layout_of(&m);
-    LLVMValueRef args[MAX_MMA_REGS + 2] = {matrix_memory(cg)};
+    LLVMValueRef args[MAX_MMA_REGS + 2] = {mma_memory(cg)};
     const struct tile *const tiles[3] = {&p.ta, &p.tb, &p.tc};
     const unsigned counts[3] = {p.na, p.nb, p.nc};
     unsigned at = 0;
@@ -300,6 +299,8 @@ static void emit_product(struct codegen *cg, const struct ptx_instr *i)
 
 bool emit_mma(struct codegen *cg, const struct ptx_instr *i)
 {
+    if (is_small_mma(i))
+        return emit_small_mma(cg, i);
     if (i->op == PTX_OP_wmma && ptx_has(i, PTX_M_load))
         return emit_wmma_load(cg, i);
     if (i->op == PTX_OP_wmma && ptx_has(i, PTX_M_store))
@@ -310,6 +311,8 @@ bool emit_mma(struct codegen *cg, const struct ptx_instr *i)
 
 bool mma_supported(const struct ptx_instr *i, struct diag *d)
 {
+    if (is_small_mma(i))
+        return small_mma_supported(i, d);
     if (i->op == PTX_OP_wmma && (ptx_has(i, PTX_M_load) || ptx_has(i, PTX_M_store)))
         return wmma_move_supported(i, d);
     return product_supported(i, d);

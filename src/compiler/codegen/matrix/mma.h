@@ -87,6 +87,16 @@ LLVMValueRef mma_target(struct codegen *cg, const struct ptx_operand *o, unsigne
 void mma_written(struct codegen *cg, const struct ptx_operand *o, LLVMValueRef at,
                  const struct tile *t);
 
+/* The memory that functions work in, MMA_SCRATCH bytes, and spare registers after it. */
+LLVMValueRef mma_memory(struct codegen *cg);
+/* A value that is the same in every lane: the first active one's. */
+LLVMValueRef mma_uniform(struct codegen *cg, const struct ptx_operand *o, unsigned type);
+
+/* small_mma.c: elements of four and six bits, and scales of blocks. */
+bool is_small_mma(const struct ptx_instr *i);
+bool emit_small_mma(struct codegen *cg, const struct ptx_instr *i);
+bool small_mma_supported(const struct ptx_instr *i, struct diag *d);
+
 /* mma_kernel.c: the body of void (ptr scratch, ptr to each register of A, B, C, D {, ptr to
  * the metadata}); `arg` is the
  * struct mma. */
@@ -106,6 +116,18 @@ void mma_sparse_rows(struct codegen *cg, LLVMValueRef fn, const struct mma *m,
                      const struct mma_layout *p, const LLVMValueRef *regs, LLVMValueRef metadata,
                      LLVMValueRef buffer, unsigned steps_k);
 unsigned mma_sparse_selectors(const struct mma *m);
+
+/* matrix_bytes.c: ldmatrix and stmatrix of elements of eight bits and fewer. */
+bool is_matrix_of_bytes(const struct ptx_instr *i);
+bool emit_matrix_of_bytes(struct codegen *cg, const struct ptx_instr *i);
+
+/* matrix_move.c: the address of a row in each of the first `rows` lanes, for ldmatrix and stmatrix;
+ * those of lanes that are not active lead to scratch. Faults where one that is used is not a
+ * multiple of 16. Then one of them as a pointer. */
+LLVMValueRef matrix_row_addresses(struct codegen *cg, const struct ptx_instr *i,
+                                  const struct ptx_operand *at, unsigned rows,
+                                  LLVMValueRef scratch);
+LLVMValueRef matrix_row_pointer(struct codegen *cg, LLVMValueRef rows, unsigned lane);
 
 /* matrix_move.c: wmma.load, wmma.store. */
 bool emit_wmma_load(struct codegen *cg, const struct ptx_instr *i);

@@ -164,12 +164,21 @@ static void tell_group(struct codegen *cg, const struct ptx_instr *i)
     check_order(cg, JIT_ORDER_AWAIT, mask_bits(cg), c32(cg, but), NULL);
 }
 
+/* st.bulk, as lowering leaves it: to, bytes, 0. */
+static void emit_zeros(struct codegen *cg, const struct ptx_instr *i)
+{
+    helper_row_store(cg, 0, address_vector(cg, &i->operands[0], PTX_SPACE_GENERIC));
+    helper_row_store(cg, 1, operand_vector(cg, &i->operands[1], PTX_U64));
+    LLVMValueRef args[4] = {cg->block.ptr, mask_bits(cg), helper_rows(cg, 0), helper_rows(cg, 1)};
+    call_helper(cg, "weir_rt_bulk_zero", LLVMVoidTypeInContext(cg->alu.ctx), args, 4);
+}
+
 /* to, from, bytes {, barrier {, set of blocks}}, all addresses generic (front/lower.c). */
 static void emit_bulk(struct codegen *cg, const struct ptx_instr *i)
 {
     const struct ptx_operand *o = i->operands;
     bool tells = ptx_has(i, PTX_M_mbarrier__complete_tx__bytes);
-    bool many = ptx_has(i, PTX_M_multicast__cluster);
+    bool many = ptx_has(i, PTX_M_multicast__cluster), masked = ptx_has(i, PTX_M_cp_mask);
     if (ptx_has(i, PTX_M_prefetch))
         return;
     if (!is_copy(i)) {
@@ -182,18 +191,20 @@ static void emit_bulk(struct codegen *cg, const struct ptx_instr *i)
                      LLVMBuildZExt(cg->alu.b, operand_vector(cg, &o[2], PTX_U32), cg->v32i64, ""));
     if (tells)
         helper_row_store(cg, 3, address_vector(cg, &o[3], PTX_SPACE_GENERIC));
-    if (many)
-        helper_row_store(
-            cg, 4, LLVMBuildZExt(cg->alu.b, operand_vector(cg, &o[4], PTX_U16), cg->v32i64, ""));
+    if (many || masked)
+        helper_row_store(cg, 4,
+                         LLVMBuildZExt(cg->alu.b,
+                                       operand_vector(cg, &o[many ? 4 : i->noperands - 1], PTX_U16),
+                                       cg->v32i64, ""));
     LLVMValueRef none = LLVMConstNull(cg->ptr);
     LLVMValueRef args[8] = {cg->block.ptr,
-                            c32(cg, bulk_operation(i)),
+                            c32(cg, bulk_operation(i) | (masked ? JIT_BULK_MASKED : 0)),
                             mask_bits(cg),
                             helper_rows(cg, 0),
                             helper_rows(cg, 1),
                             helper_rows(cg, 2),
                             tells ? helper_rows(cg, 3) : none,
-                            many ? helper_rows(cg, 4) : none};
+                            many || masked ? helper_rows(cg, 4) : none};
     call_helper(cg, "weir_rt_bulk", LLVMVoidTypeInContext(cg->alu.ctx), args, 8);
 }
 
@@ -221,7 +232,10 @@ bool emit_async_copy(struct codegen *cg, const struct ptx_instr *i)
     if (ptx_has(i, PTX_M_tensor))
         return emit_tensor_copy(cg, i);
     if (ptx_has(i, PTX_M_bulk)) {
-        emit_bulk(cg, i);
+        if (ptx_has(i, PTX_M_async))
+            emit_bulk(cg, i);
+        else
+            emit_zeros(cg, i);
         return true;
     }
     if (ptx_has(i, PTX_M_mbarrier))

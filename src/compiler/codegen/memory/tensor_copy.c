@@ -39,14 +39,28 @@ static int map_operand(const struct ptx_instr *i)
     return n;
 }
 
+/* tile::gather4 and tile::scatter4 name four rows of a tensor of two dimensions. */
+static bool has_four_rows(const struct ptx_instr *i)
+{
+    return ptx_has(i, PTX_M_tile__gather4) || ptx_has(i, PTX_M_tile__scatter4);
+}
+
+static unsigned coordinates(const struct ptx_instr *i)
+{
+    return has_four_rows(i) ? 5 : dimensions(i);
+}
+
 bool tensor_copy_supported(const struct ptx_instr *i, struct diag *d)
 {
     const struct ptx_operand *map = &i->operands[map_operand(i)];
     unsigned dims = dimensions(i), axes = dims - 2;
     bool loads = ptx_has(i, PTX_M_mbarrier__complete_tx__bytes);
-    if (map->nitems != 2 || items(&map->items[1]) != dims)
+    if (map->nitems != 2 || items(&map->items[1]) != coordinates(i))
         return diag_set(d, i->line, i->column,
-                        "a copy by a tensor map of %u dimensions needs as many coordinates", dims);
+                        "a copy by a tensor map of %u dimensions needs %u coordinates", dims,
+                        coordinates(i));
+    if (ptx_has(i, PTX_M_im2col__w) || ptx_has(i, PTX_M_im2col__w__128))
+        return diag_set(d, i->line, i->column, "cp.async.bulk.tensor.im2col::w is not supported");
     if (is_im2col(i) && dims < 3)
         return diag_set(d, i->line, i->column, "im2col needs tensors of 3 to 5 dimensions");
     if (is_im2col(i) && loads && items(&i->operands[3]) != axes)
@@ -89,7 +103,7 @@ bool emit_tensor_copy(struct codegen *cg, const struct ptx_instr *i)
     const struct ptx_operand *where = &map->items[1];
     bool loads = ptx_has(i, PTX_M_mbarrier__complete_tx__bytes);
     bool many = ptx_has(i, PTX_M_multicast__cluster);
-    unsigned dims = dimensions(i);
+    unsigned dims = dimensions(i), count = coordinates(i);
     if (ptx_has(i, PTX_M_prefetch))
         return true;
     helper_row_store(cg, JIT_TENSOR_SHARED,
@@ -99,12 +113,13 @@ bool emit_tensor_copy(struct codegen *cg, const struct ptx_instr *i)
         helper_row_store(cg, JIT_TENSOR_BARRIER, address_vector(cg, &o[2], PTX_SPACE_GENERIC));
     if (many)
         helper_row_store(cg, JIT_TENSOR_CTAS, halfword(cg, &o[is_im2col(i) ? 4 : 3]));
-    for (unsigned n = 0; n < dims; n += 2)
+    for (unsigned n = 0; n < count; n += 2)
         helper_row_store(cg, JIT_TENSOR_COORDINATES + n / 2,
-                         pair(cg, item(where, n), n + 1 < dims ? item(where, n + 1) : NULL));
+                         pair(cg, item(where, n), n + 1 < count ? item(where, n + 1) : NULL));
     store_offsets(cg, is_im2col(i) && loads ? &o[3] : NULL);
     uint32_t op = dims | (loads ? 0 : JIT_TENSOR_STORES) | (is_im2col(i) ? JIT_TENSOR_IM2COL : 0) |
-                  (many ? JIT_TENSOR_MANY : 0) | bulk_reduction(i) << 8;
+                  (many ? JIT_TENSOR_MANY : 0) | (has_four_rows(i) ? JIT_TENSOR_FOUR : 0) |
+                  (ptx_has(i, PTX_M_cta_group__2) ? JIT_TENSOR_PAIRS : 0) | bulk_reduction(i) << 8;
     LLVMValueRef args[4] = {cg->block.ptr, c32(cg, op), mask_bits(cg), helper_rows(cg, 0)};
     call_helper(cg, "weir_rt_tensor_copy", LLVMVoidTypeInContext(cg->alu.ctx), args, 4);
     return true;

@@ -5,6 +5,7 @@
  */
 #include "compiler/codegen/instructions.h"
 #include "compiler/codegen/memory/defined.h"
+#include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/values.h"
 #include "compiler/codegen/warp/warp.h"
 
@@ -127,6 +128,16 @@ bool emit_cluster_address(struct codegen *cg, const struct ptx_instr *i)
         cluster_mapa(cg, i);
     else
         cluster_getctarank(cg, i);
+    return true;
+}
+
+bool emit_try_cancel(struct codegen *cg, const struct ptx_instr *i)
+{
+    helper_row_store(cg, 0, address_vector(cg, &i->operands[0], PTX_SPACE_GENERIC));
+    helper_row_store(cg, 1, address_vector(cg, &i->operands[1], PTX_SPACE_GENERIC));
+    LLVMValueRef args[5] = {cg->block.ptr, c32(cg, ptx_has(i, PTX_M_multicast__cluster__all)),
+                            mask_bits(cg), helper_rows(cg, 0), helper_rows(cg, 1)};
+    call_helper(cg, "weir_rt_try_cancel", LLVMVoidTypeInContext(cg->alu.ctx), args, 5);
     return true;
 }
 

@@ -37,5 +37,7 @@ void emit_cluster_barrier(struct codegen *cg, const struct ptx_instr *i);
 bool emit_cluster_cvta(struct codegen *cg, const struct ptx_instr *i);
 bool emit_cluster_isspacep(struct codegen *cg, const struct ptx_instr *i);
 bool emit_cluster_address(struct codegen *cg, const struct ptx_instr *i);
+/* clusterlaunchcontrol.try_cancel. */
+bool emit_try_cancel(struct codegen *cg, const struct ptx_instr *i);
 
 #endif

@@ -69,6 +69,19 @@ static LLVMValueRef vec32(struct codegen *cg, uint32_t v)
     return splat(cg, c32(cg, v), JIT_WARP);
 }
 
+/* A shuffle that gives one lane's value to all of them: a scalar. */
+static void emit_broadcast(struct codegen *cg, const struct ptx_instr *i, LLVMValueRef from)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    const struct ptx_operand *d = i->operands;
+    LLVMValueRef lane = operand_scalar(cg, &d[jit_ndst(i) + 1], PTX_B32, SEG_WARP, 0);
+    lane = LLVMBuildAnd(b, lane, c32(cg, 31), "");
+    if (d[0].kind == PTX_OPR_REG)
+        write_uniform(cg, d[0].reg, LLVMBuildExtractElement(b, from, lane, ""), i->types[0]);
+    if (jit_ndst(i) > 1 && d[1].kind == PTX_OPR_REG)
+        write_uniform(cg, d[1].reg, LLVMConstInt(cg->i1, 1, false), PTX_PRED);
+}
+
 /* PTX ISA, shfl: segments of lanes by the mask in c's bits 8..12, a bound in its bits 0..4. A lane
  * that does not execute the instruction (it diverged, has exited, or the block is smaller than the
  * warp) gives 0: PTX leaves that open, GPUs do so and programs rely on it. */
@@ -81,6 +94,11 @@ static bool emit_shfl(struct codegen *cg, const struct ptx_instr *i)
     LLVMValueRef active = mask_vector(cg);
     if (active != NULL)
         a = LLVMBuildSelect(b, active, a, LLVMConstNull(cg->v32i32), "");
+    struct uniformity result = uniformity_of(cg->k, i, 0);
+    if (is_uniform(&result)) {
+        emit_broadcast(cg, i, a);
+        return true;
+    }
     LLVMValueRef bv = LLVMBuildAnd(b, operand_vector(cg, &o[1], PTX_B32), vec32(cg, 31), "");
     LLVMValueRef c = operand_vector(cg, &o[2], PTX_B32);
     LLVMValueRef lane = lane_indices(cg);

@@ -1,6 +1,7 @@
 /* options: what ptxas is asked for. Options about the code of a GPU are known and change nothing.
  */
-#include "options.h"
+#include "ptxcompiler/options.h"
+#include "container/container.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -177,5 +178,23 @@ bool options_read(struct options *out, int argc, char **argv, struct diag *d)
     if (!out->help && !out->version && !out->list && out->input == NULL && out->text == NULL)
         return diag_set(d, 0, 0,
                         "No input files specified; use option --help for more information");
+    return true;
+}
+
+bool options_write(const struct options *o, struct ptx_module *m, const char *text, size_t size,
+                   struct strbuf *out, struct diag *d)
+{
+    unsigned sm = o->sm != 0 ? o->sm : (unsigned)m->target_sm;
+    if (m->target_sm > (int)sm)
+        return diag_set(d, 0, 0, "SM version specified by .target is higher than '%s'", o->gpu);
+    struct strbuf limited = {0}; /* the text with what the options add */
+    if (o->most_registers > 0) {
+        ptx_limit_registers(m, o->most_registers);
+        ptx_print(m, &limited);
+        text = limited.items;
+        size = limited.count;
+    }
+    container_write(text, size, sm, o->relocatable, out);
+    sb_free(&limited);
     return true;
 }
