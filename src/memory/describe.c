@@ -169,7 +169,7 @@ void mem_place_of(const void *address, struct mem_place *out)
 bool mem_is_mapped(const void *address, uint64_t bytes)
 {
     uint64_t into = (uint64_t)address & (WEIR_PAGE - 1);
-    return msync((char *)address - into, into + bytes, MS_ASYNC) == 0;
+    return msync((void *)((uint64_t)address - into), into + bytes, MS_ASYNC) == 0;
 }
 
 /* Of an address that is too low for memory. */
