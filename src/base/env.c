@@ -59,7 +59,8 @@ static const struct env_entry entries[ENV_COUNT] = {
     [ENV_VECTORS] =
         {"WEIR_VECTORS", "the widest that this CPU has",
          "Bits of the widest vectors in compiled kernels: \"512\" (AVX-512, where the CPU "
-         "has it) or \"256\" (as on a CPU without AVX-512)."},
+         "has it) or \"256\" (as on a CPU without AVX-512). And how lanes read from places of "
+         "their own: \"gathers\" or \"loads\", a load for each; else what is faster here."},
     [ENV_PERF] = {"WEIR_PERF", "off",
                   "Whether `perf report` is told of kernels, by /tmp/perf-PID.map; \"on\": their "
                   "names; \"lines\": with source lines."},

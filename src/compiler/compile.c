@@ -517,6 +517,8 @@ static bool compile_optimize(struct session *s, struct diag *d)
     if (!large && s->k.lockstep)
         shared_reload(s->cg.alu.module, s->data, s->k.shared_bytes, s->cg.alu.simd_bits);
     strip_mine(s->cg.alu.module, s->cg.alu.simd_bits, s->k.entry->pragmas & PTX_PRAGMA_STRIPS);
+    if (!large && host_loads_lanes())
+        scalarize_gathers(s->cg.alu.module);
     return true;
 }
 

@@ -11,10 +11,12 @@
 
 #include "base/env.h"
 #include "base/reserve.h"
+#include "compiler/gather_speed.h"
 #include "compiler/out_of_memory.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool known;
+static bool loads_lanes;
 static char *cpu, *features, *cpu_text, *triple;
 
 /* What LLVM decides for the process, by options and not for a machine or a function. Its second
@@ -68,6 +70,8 @@ static void find_host(void *unused)
     LLVMDisposeMessage(all);
     triple = LLVMGetDefaultTargetTriple();
     cpu_text = xprintf("%s", cpu);
+    loads_lanes = env_lists(ENV_VECTORS, "loads") ||
+                  (!env_lists(ENV_VECTORS, "gathers") && gathers_are_slow());
 }
 
 void host_init(void)
@@ -90,6 +94,7 @@ const char *host_cpu_text(void)
 
 const char *host_triple(void) { return triple; }
 const char *host_features(void) { return features; }
+bool host_loads_lanes(void) { return loads_lanes; }
 
 LLVMTargetMachineRef host_machine(bool baseline, struct diag *d)
 {

@@ -16,6 +16,9 @@ const char *host_cpu_text(void);
 const char *host_triple(void);
 const char *host_features(void);
 
+/* Does a load for each lane take less time here than a gather? */
+bool host_loads_lanes(void);
+
 /* What generates code: quickly, for the baseline tier, or well. NULL, and why not: LLVM has none.
  */
 LLVMTargetMachineRef host_machine(bool baseline, struct diag *d);

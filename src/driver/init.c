@@ -102,12 +102,12 @@ static bool settings_valid(struct diag *d)
     static const char *const on_off[] = {"on", "off", NULL};
     static const char *const perf[] = {"on", "lines", "off", NULL};
     static const char *const jit[] = {"baseline", "optimizing", "both", NULL};
-    static const char *const vectors[] = {"512", "256", NULL};
+    static const char *const vectors[] = {"512", "256", "gathers", "loads", NULL};
     static const char *const pools[] = {"own", "driver", NULL};
     return env_words(ENV_CHECK, env_checks, d) && env_word(ENV_KEYS, on_off, d) &&
            env_word(ENV_FAULTS, on_off, d) && env_word(ENV_STATS, on_off, d) &&
            env_word(ENV_PERF, perf, d) && env_word(ENV_JIT, jit, d) &&
-           env_word(ENV_VECTORS, vectors, d) && env_word(ENV_LIBRARIES, on_off, d) &&
+           env_words(ENV_VECTORS, vectors, d) && env_word(ENV_LIBRARIES, on_off, d) &&
            env_word(ENV_DEBUGGER, on_off, d) && env_word(ENV_POOLS, pools, d);
 }
 

@@ -118,8 +118,10 @@ void cpu_hash(struct hash128 *h)
     cpu_description();
     hash_add(h, "x86-64", 6);
     hash_add(h, &identity, sizeof identity);
-    if (env_lists(ENV_VECTORS, "256"))
-        hash_add(h, "256", 3);
+    static const char *const words[] = {"256", "gathers", "loads"};
+    for (size_t i = 0; i < WEIR_COUNT(words); i++)
+        if (env_lists(ENV_VECTORS, words[i]))
+            hash_add(h, words[i], strlen(words[i]));
 }
 
 #else

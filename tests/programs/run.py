@@ -2,7 +2,7 @@
 """Runs programs of random kernels (generate.py) under Weir and says which differ from the host.
 
     run.py BUILD --seeds FIRST:END {--jobs N} {--batch N} {--forms own,G,O0} {--tiers optimizing,baseline,both}
-           {--widths 512,256} {--sample N} {--keep DIRECTORY} {--seconds N} {--calls}
+           {--widths 512,256+loads} {--sample N} {--keep DIRECTORY} {--seconds N} {--calls}
     run.py BUILD {options} FILE.cu...         programs that are there already
     run.py BUILD {options} --compile-only DIRECTORY --seeds FIRST:END      makes programs and does not run them
     run.py BUILD {options} --run DIRECTORY    runs those, on this machine or another: it needs Python and BUILD/lib
@@ -15,7 +15,8 @@ form, tier and width of vectors, or in N of them, others from program to program
     O0    without any optimisation of the device code, which weircc's options do not offer
     nvcc, nvccG    NVIDIA's PTX, without -G and with it, where there is an nvcc
 
-Widths are those of WEIR_VECTORS; where the CPU has none of 512 bits, 256 stands for what it has.
+Widths are words of WEIR_VECTORS with "+" between them ("256+loads"); where the CPU has no vectors of 512 bits,
+256 stands for what it has.
 
 Of eight programs one has kernels that launch kernels, in the first two forms only, and one has functions with
 barriers that are recursive or called through pointers; with --calls all have those.
@@ -52,17 +53,18 @@ def environment(weir, tier, width=None):
     chosen = {"WEIR_JIT": tier, "WEIR_CACHE_DIR": "off", "WEIR_WORKERS": os.environ.get("WEIR_WORKERS", "2"),
               "WEIR_FAULTS": os.environ.get("WEIR_FAULTS", "off"), "LD_LIBRARY_PATH": ":".join(p for p in paths if p)}
     if width:
-        chosen["WEIR_VECTORS"] = width
+        chosen["WEIR_VECTORS"] = width.replace("+", ",")
     return dict(os.environ, **chosen)
 
 
 def widths():
-    """The widths of vectors to run with on this CPU."""
+    """The widths of vectors to run with on this CPU, and how lanes read."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as f:
-            return ["512", "256"] if " avx512dq" in f.read() else ["256"]
+            bits = ["512", "256"] if " avx512dq" in f.read() else ["256"]
     except OSError:
-        return ["256"]
+        bits = ["256"]
+    return [width + reads for reads in ("+gathers", "+loads") for width in bits]
 
 
 def sample(combinations, count, number):

@@ -82,6 +82,8 @@ if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
     check 3 "0 of 2 orders differ" "$weir" run --schedules=2 sh -c "exit 3"
     check 127 "" "$weir" run --schedules=2 /nonexistent/program
     check 1 "WEIR_VECTORS=1024: must be" env WEIR_VECTORS=1024 "$weir" info
+    check 1 "WEIR_VECTORS=256,load: must be" env WEIR_VECTORS=256,load "$weir" info
+    check 0 "" env WEIR_VECTORS=256,loads "$weir" info
     check 1 "WEIR_POOLS=mine: must be" env WEIR_POOLS=mine "$weir" info
     check 1 "WEIR_FAULTS=no: must be" env WEIR_FAULTS=no "$weir" info
     check 1 "WEIR_KEYS=none: must be" env WEIR_KEYS=none "$weir" info

@@ -1,6 +1,7 @@
 // K2.17: kernels with very many loads and stores whose lanes access scattered addresses: elements of
 // all sizes, lanes in any order, in order, at a fixed distance and with gaps, whole warps and parts
 // of them, global and shared memory. What is not aligned is an error here, too.
+// RUN loads: WEIR_VECTORS=loads
 #include "check.h"
 
 #include <cuda_runtime.h>

@@ -1,0 +1,193 @@
+/* gather_scalarization: loads lane by lane what a gather would load, where the CPU's gathers take
+ * longer than that (compiler/gather_speed.h).
+ *
+ * The lanes' addresses are most often a base plus an index of 32 bits, or differ by constants: the
+ * scalar loads then need no vector of addresses. Inactive lanes must not load from where they
+ * point, so they load from a constant of zeros instead.
+ *
+ * A gather is one instruction of LLVM and becomes a hundred: kernels with very many keep theirs,
+ * which compile in reasonable time. */
+#include <string.h>
+
+#include "abi/plugin.h"
+#include "base/base.h"
+#include "compiler/llvm/llvm_passes.h"
+#include "compiler/llvm/strip_mining.h"
+
+enum {
+    MOST_LANES = 64 * JIT_WARP, /* of all gathers of a module */
+    MAX_DEPTH = 3               /* of the arithmetic that is repeated for a lane */
+};
+
+struct scalarization {
+    LLVMContextRef ctx;
+    LLVMModuleRef module;
+    LLVMBuilderRef b;
+    LLVMTypeRef i32;
+    LLVMValueRef zeros; /* what inactive lanes load; NULL: not made yet */
+};
+
+static bool is_gather(LLVMValueRef v)
+{
+    return LLVMIsACallInst(v) != NULL && !strncmp(strip_callee(v), "llvm.masked.gather.", 19);
+}
+
+static LLVMValueRef lane_constant(const struct scalarization *s, unsigned lane)
+{
+    return LLVMConstInt(s->i32, lane, false);
+}
+
+static bool is_binary(LLVMValueRef v)
+{
+    switch (LLVMGetInstructionOpcode(v)) {
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMMul:
+    case LLVMShl: return true;
+    default: return false;
+    }
+}
+
+/* Is a lane of the vector known, or one scalar's, so that it need not be taken out of a register?
+ */
+static bool is_scalar(LLVMValueRef v, int depth)
+{
+    if (LLVMIsAConstant(v) != NULL)
+        return LLVMGetAggregateElement(v, 0) != NULL;
+    if (LLVMIsAInstruction(v) == NULL)
+        return false;
+    if (LLVMIsAShuffleVectorInst(v) != NULL)
+        return strip_splat(v) != NULL;
+    return depth > 0 && is_binary(v) && is_scalar(LLVMGetOperand(v, 0), depth - 1) &&
+           is_scalar(LLVMGetOperand(v, 1), depth - 1);
+}
+
+/* The value of a lane. */
+static LLVMValueRef lane_of(const struct scalarization *s, LLVMValueRef v, unsigned lane, int depth)
+{
+    LLVMBuilderRef b = s->b;
+    if (LLVMIsAConstant(v) != NULL && LLVMGetAggregateElement(v, lane) != NULL)
+        return LLVMGetAggregateElement(v, lane);
+    if (LLVMIsAShuffleVectorInst(v) != NULL && strip_splat(v) != NULL)
+        return strip_splat(v);
+    if (LLVMIsASExtInst(v) != NULL || LLVMIsAZExtInst(v) != NULL) {
+        LLVMValueRef x = lane_of(s, LLVMGetOperand(v, 0), lane, depth);
+        return LLVMBuildCast(b, LLVMGetInstructionOpcode(v), x, LLVMGetElementType(LLVMTypeOf(v)),
+                             "");
+    }
+    if (depth > 0 && LLVMIsAInstruction(v) != NULL && is_scalar(v, depth))
+        return LLVMBuildBinOp(b, LLVMGetInstructionOpcode(v),
+                              lane_of(s, LLVMGetOperand(v, 0), lane, depth - 1),
+                              lane_of(s, LLVMGetOperand(v, 1), lane, depth - 1), "");
+    return LLVMBuildExtractElement(b, v, lane_constant(s, lane), "");
+}
+
+/* The pointer of a lane. */
+static LLVMValueRef lane_pointer(const struct scalarization *s, LLVMValueRef at, unsigned lane)
+{
+    if (LLVMIsAIntToPtrInst(at) != NULL)
+        return LLVMBuildIntToPtr(s->b, lane_of(s, LLVMGetOperand(at, 0), lane, MAX_DEPTH),
+                                 LLVMGetElementType(LLVMTypeOf(at)), "");
+    if (LLVMIsAGetElementPtrInst(at) == NULL || LLVMGetNumOperands(at) != 2)
+        return LLVMBuildExtractElement(s->b, at, lane_constant(s, lane), "");
+    LLVMValueRef base = LLVMGetOperand(at, 0), index = LLVMGetOperand(at, 1);
+    if (strip_is_vector(LLVMTypeOf(base)))
+        base = lane_pointer(s, base, lane);
+    if (strip_is_vector(LLVMTypeOf(index)))
+        index = lane_of(s, index, lane, MAX_DEPTH);
+    return LLVMBuildGEP2(s->b, LLVMGetGEPSourceElementType(at), base, &index, 1, "");
+}
+
+static LLVMValueRef zeros(struct scalarization *s)
+{
+    if (s->zeros == NULL) {
+        LLVMTypeRef t = LLVMArrayType2(LLVMInt64TypeInContext(s->ctx), 2);
+        s->zeros = LLVMAddGlobal(s->module, t, "weir_inactive_lanes_load");
+        LLVMSetInitializer(s->zeros, LLVMConstNull(t));
+        LLVMSetGlobalConstant(s->zeros, true);
+        LLVMSetLinkage(s->zeros, LLVMInternalLinkage);
+        LLVMSetAlignment(s->zeros, 16);
+    }
+    return s->zeros;
+}
+
+static LLVMValueRef splat(const struct scalarization *s, LLVMValueRef v, unsigned lanes)
+{
+    LLVMTypeRef t = LLVMVectorType(LLVMTypeOf(v), lanes);
+    v = LLVMBuildInsertElement(s->b, LLVMGetPoison(t), v, lane_constant(s, 0), "");
+    return LLVMBuildShuffleVector(s->b, v, LLVMGetPoison(t),
+                                  LLVMConstNull(LLVMVectorType(s->i32, lanes)), "");
+}
+
+/* What LLVM knows of the gather's memory it knows of the load's. */
+static void copy_metadata(LLVMValueRef load, LLVMValueRef gather)
+{
+    size_t n;
+    LLVMValueMetadataEntry *known = LLVMInstructionGetAllMetadataOtherThanDebugLoc(gather, &n);
+    LLVMContextRef ctx = LLVMGetTypeContext(LLVMTypeOf(gather));
+    for (size_t k = 0; k < n; k++)
+        LLVMSetMetadata(
+            load, LLVMValueMetadataEntriesGetKind(known, (unsigned)k),
+            LLVMMetadataAsValue(ctx, LLVMValueMetadataEntriesGetMetadata(known, (unsigned)k)));
+    LLVMDisposeValueMetadataEntries(known);
+}
+
+/* Is the constant mask true in all lanes? */
+static bool all_active(LLVMValueRef mask)
+{
+    LLVMTypeRef t = LLVMTypeOf(mask);
+    return mask == LLVMConstAllOnes(t);
+}
+
+static void scalarize(struct scalarization *s, LLVMValueRef gather)
+{
+    LLVMBuilderRef b = s->b;
+    LLVMTypeRef t = LLVMTypeOf(gather);
+    LLVMValueRef at = LLVMGetOperand(gather, 0), mask = LLVMGetOperand(gather, 2),
+                 absent = LLVMGetOperand(gather, 3);
+    unsigned lanes = LLVMGetVectorSize(t);
+    LLVMPositionBuilderBefore(b, gather);
+    bool all = all_active(mask);
+    if (!all)
+        at = LLVMBuildSelect(b, mask, at, splat(s, zeros(s), lanes), "");
+    LLVMValueRef v = LLVMGetPoison(t);
+    for (unsigned l = 0; l < lanes; l++) {
+        LLVMValueRef x = LLVMBuildLoad2(b, LLVMGetElementType(t), lane_pointer(s, at, l), "");
+        LLVMSetAlignment(x, (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(gather, 1)));
+        copy_metadata(x, gather);
+        v = LLVMBuildInsertElement(b, v, x, lane_constant(s, l), "");
+    }
+    if (!all && !LLVMIsUndef(absent) && absent != LLVMConstNull(t))
+        v = LLVMBuildSelect(b, mask, v, absent, "");
+    LLVMReplaceAllUsesWith(gather, v);
+    LLVMInstructionEraseFromParent(gather);
+}
+
+static unsigned count_lanes(LLVMModuleRef m)
+{
+    unsigned n = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f != NULL; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb; bb = LLVMGetNextBasicBlock(bb))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
+                n += is_gather(i) ? LLVMGetVectorSize(LLVMTypeOf(i)) : 0;
+    return n;
+}
+
+void scalarize_gathers(LLVMModuleRef m)
+{
+    if (count_lanes(m) > MOST_LANES)
+        return;
+    LLVMContextRef ctx = LLVMGetModuleContext(m);
+    struct scalarization s = {.ctx = ctx,
+                              .module = m,
+                              .b = LLVMCreateBuilderInContext(ctx),
+                              .i32 = LLVMInt32TypeInContext(ctx)};
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f != NULL; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb; bb = LLVMGetNextBasicBlock(bb))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(bb), next; i != NULL; i = next) {
+                next = LLVMGetNextInstruction(i);
+                if (is_gather(i))
+                    scalarize(&s, i);
+            }
+    LLVMDisposeBuilder(s.b);
+}
