@@ -9,6 +9,22 @@
 #define FLOAT(value)   BENCH_FLOAT_ARG(value)
 #define DATA(p, which) ((p)->array[which].data)
 
+/* Defines bench_<row>, with make_<inputs>, and device_<code> and native_<code>; then what the
+ * spellings are. */
+#define BENCH_ROW(row, text, size, quick, how_near, file, inputs, code, ...)                       \
+    const struct bench bench_##row = {                                                             \
+        .name = #row,                                                                              \
+        .title = text,                                                                             \
+        .cl = file,                                                                                \
+        .n = size,                                                                                 \
+        .quick_n = quick,                                                                          \
+        .tolerance = how_near,                                                                     \
+        .make = make_##inputs,                                                                     \
+        .device = device_##code,                                                                   \
+        .native = native_##code,                                                                   \
+        .spelling = {__VA_ARGS__},                                                                 \
+    }
+
 /* Blocks of `block` threads that cover n. */
 static inline int bench_blocks(long n, int block) { return (int)((n + block - 1) / block); }
 

@@ -514,16 +514,16 @@ void sched_wake_one(void);
 void sched_give_way(void);
 /* What a thread that looks for work remembers. */
 struct seeker {
-    uint32_t turn;       /* so that kinds of work alternate */
-    bool spinning;       /* counted in sched.spinning */
-    bool late;           /* takes what was left to host threads, too */
-    bool overdue;        /* takes what no other thread has begun, though as many run as may */
-    uint64_t full_since; /* ns: since then there was work, and as many ran as may; 0: not so */
-    uint32_t fruitless;  /* resumed blocks in a row that got nowhere */
+    uint32_t turn;        /* so that kinds of work alternate */
+    bool spinning;        /* counted in sched.spinning */
+    bool late;            /* takes what was left to host threads, too */
+    bool overdue;         /* takes what no other thread has begun, though as many run as may */
+    uint64_t full_since;  /* ns: since then there was work, and as many ran as may; 0: not so */
+    uint32_t no_progress; /* resumed blocks in a row that got nowhere */
 };
 enum sched_result {
-    SCHED_NOTHING,   /* there is no work */
-    SCHED_FRUITLESS, /* a parked block was looked at; it still waits */
+    SCHED_NOTHING,     /* there is no work */
+    SCHED_NO_PROGRESS, /* a parked block was looked at; it still waits */
     SCHED_DONE,
 };
 /* Does one piece of any work. */

@@ -511,7 +511,7 @@ static enum sched_result resume(struct grid_worker *w, struct seeker *k)
     if (progress && atomic_load_explicit(&sched.parking.count, memory_order_relaxed) > 1 &&
         atomic_load(&sched.running) + 1 < sched.workers)
         sched_wake_one();
-    return progress ? SCHED_DONE : SCHED_FRUITLESS;
+    return progress ? SCHED_DONE : SCHED_NO_PROGRESS;
 }
 
 enum sched_result sched_work(struct grid_worker *w, struct seeker *k)
@@ -665,18 +665,18 @@ static void *worker_main(void *arg)
         enum sched_result r = sched_work(w, &k);
         if (r == SCHED_NOTHING) {
             rest(&k);
-        } else if (r == SCHED_FRUITLESS) {
+        } else if (r == SCHED_NO_PROGRESS) {
             /* One look at each parked block is a round. */
-            if (++k.fruitless <= atomic_load_explicit(&sched.parking.count, memory_order_relaxed))
+            if (++k.no_progress <= atomic_load_explicit(&sched.parking.count, memory_order_relaxed))
                 continue;
-            k.fruitless = 0;
+            k.no_progress = 0;
             if (clock_ns() - progress < PATIENCE_NS)
                 sched_yield();
             else
                 fall_asleep(&k, NAP_NS, true);
             continue;
         }
-        k.fruitless = 0;
+        k.no_progress = 0;
         k.full_since = 0;
         progress = clock_ns();
     }

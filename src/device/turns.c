@@ -142,7 +142,7 @@ static enum sched_result resume_parked(struct grid_worker *w)
     if (complete != NULL)
         command_run_complete(command_of_run(complete), w, 0);
     atomic_fetch_sub(&sched.running, 1);
-    return !any ? SCHED_NOTHING : progress ? SCHED_DONE : SCHED_FRUITLESS;
+    return !any ? SCHED_NOTHING : progress ? SCHED_DONE : SCHED_NO_PROGRESS;
 }
 
 static bool run_piece(struct grid_worker *w, const struct device_stream *favoured)

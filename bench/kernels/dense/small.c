@@ -270,18 +270,7 @@ static void native_complex(const struct bench_problem *p)
 }
 
 #define ROW(row, text, size, quick, how_near, file, other, ...)                                    \
-    const struct bench bench_##row = {                                                             \
-        .name = #row,                                                                              \
-        .title = text,                                                                             \
-        .cl = file,                                                                                \
-        .n = size,                                                                                 \
-        .quick_n = quick,                                                                          \
-        .tolerance = how_near,                                                                     \
-        .make = make_##other,                                                                      \
-        .device = device_##other,                                                                  \
-        .native = native_##other,                                                                  \
-        .spelling = {__VA_ARGS__},                                                                 \
-    }
+    BENCH_ROW(row, text, size, quick, how_near, file, other, other, __VA_ARGS__)
 ROW(cholesky, "Cholesky of 8192 matrices 16×16, a thread each", 8192, 70, 1e-4, "dense/small",
     cholesky, "in memory", "in registers", "blocks of a warp");
 ROW(lu, "LU of 2048 matrices 32×32, a block each", 2048, 5, 1e-4, "dense/small", lu,

@@ -88,26 +88,7 @@ static void native_paths(const struct bench_problem *p)
         }
 }
 
-const struct bench bench_rank_pull = {
-    .name = "rank_pull",
-    .title = "page rank by pulling, 2^18 vertices, 4 steps",
-    .cl = "graph/steps",
-    .n = 1 << 18,
-    .quick_n = 2001,
-    .tolerance = 1e-5,
-    .make = make_rank,
-    .device = device_rank,
-    .native = native_rank,
-    .spelling = {"int index", "64-bit index", "grid-stride loop"},
-};
-const struct bench bench_relax = {
-    .name = "relax",
-    .title = "shortest paths, 2^16 vertices, 32 relaxations",
-    .cl = "graph/steps",
-    .n = 1 << 16,
-    .quick_n = 1001,
-    .make = make_paths,
-    .device = device_paths,
-    .native = native_paths,
-    .spelling = {"looks first", "atomics always", "a warp a vertex"},
-};
+BENCH_ROW(rank_pull, "page rank by pulling, 2^18 vertices, 4 steps", 1 << 18, 2001, 1e-5,
+          "graph/steps", rank, rank, "int index", "64-bit index", "grid-stride loop");
+BENCH_ROW(relax, "shortest paths, 2^16 vertices, 32 relaxations", 1 << 16, 1001, 0, "graph/steps",
+          paths, paths, "looks first", "atomics always", "a warp a vertex");

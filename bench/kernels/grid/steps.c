@@ -114,18 +114,7 @@ static void native_persistent(const struct bench_problem *p)
 }
 
 #define ROW(row, text, size, quick, file, ...)                                                     \
-    const struct bench bench_##row = {                                                             \
-        .name = #row,                                                                              \
-        .title = text,                                                                             \
-        .cl = file,                                                                                \
-        .n = size,                                                                                 \
-        .quick_n = quick,                                                                          \
-        .tolerance = 1e-5,                                                                         \
-        .make = make_##row,                                                                        \
-        .device = device_##row,                                                                    \
-        .native = native_##row,                                                                    \
-        .spelling = {__VA_ARGS__},                                                                 \
-    }
+    BENCH_ROW(row, text, size, quick, 1e-5, file, row, row, __VA_ARGS__)
 ROW(stencil3d, "25-point stencil, registers along z, 128³", 128, 12, "grid/steps",
     "width as parameter", "width constant", "16×16 blocks");
 ROW(lattice, "lattice Boltzmann D2Q9, 512², a step", 512, 16, "grid/steps", "wraps by and",

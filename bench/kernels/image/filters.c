@@ -226,18 +226,7 @@ static void native_conv(const struct bench_problem *p)
 }
 
 #define ROW(row, text, size, quick, how_near, file, other, ...)                                    \
-    const struct bench bench_##row = {                                                             \
-        .name = #row,                                                                              \
-        .title = text,                                                                             \
-        .cl = file,                                                                                \
-        .n = size,                                                                                 \
-        .quick_n = quick,                                                                          \
-        .tolerance = how_near,                                                                     \
-        .make = make_##other,                                                                      \
-        .device = device_##row,                                                                    \
-        .native = native_##row,                                                                    \
-        .spelling = {__VA_ARGS__},                                                                 \
-    }
+    BENCH_ROW(row, text, size, quick, how_near, file, other, row, __VA_ARGS__)
 ROW(grey, "colour to grey, 2^22 pixels of 4 bytes", 1 << 22, 5001, 0, "image/filters", grey,
     "vectors of 4 bytes", "single bytes", "grid-stride loop");
 ROW(blur, "separable blur of 17 taps, 1024²", 1024, 33, 1e-5, NULL, blur, "32×8 blocks",

@@ -139,17 +139,7 @@ static void native_crc(const struct bench_problem *p)
 }
 
 #define ROW(row, text, size, quick, other, third, ...)                                             \
-    const struct bench bench_##row = {                                                             \
-        .name = #row,                                                                              \
-        .title = text,                                                                             \
-        .n = size,                                                                                 \
-        .quick_n = quick,                                                                          \
-        .cl = "integers/words",                                                                    \
-        .make = make_##other,                                                                      \
-        .device = device_##other,                                                                  \
-        .native = native_##other,                                                                  \
-        .spelling = {third, __VA_ARGS__},                                                          \
-    }
+    BENCH_ROW(row, text, size, quick, 0, "integers/words", other, other, third, __VA_ARGS__)
 ROW(mix64, "mixing of 64-bit integers, 2^20, 8 rounds", 1 << 20, 5001, mix, "rounds as parameter",
     "rounds constant", "64-bit index");
 ROW(gcd, "greatest common divisors, 2^20 pairs", 1 << 20, 5001, gcd, "int, remainders",

@@ -84,17 +84,7 @@ static void native_asian(const struct bench_problem *p)
 }
 
 #define ROW(row, text, size, quick, how_near, ...)                                                 \
-    const struct bench bench_##row = {                                                             \
-        .name = #row,                                                                              \
-        .title = text,                                                                             \
-        .n = size,                                                                                 \
-        .quick_n = quick,                                                                          \
-        .tolerance = how_near,                                                                     \
-        .make = make_##row,                                                                        \
-        .device = device_##row,                                                                    \
-        .native = native_##row,                                                                    \
-        .spelling = {__VA_ARGS__},                                                                 \
-    }
+    BENCH_ROW(row, text, size, quick, how_near, NULL, row, row, __VA_ARGS__)
 ROW(circle, "area of a circle by curand, 2^15 × 256 points", 1 << 15, 2048, 4e-3, "Philox",
     "XORWOW", "Philox, four at a time");
 ROW(asian, "option on a mean by curand, 2^16 paths", 1 << 13, 2048, 0.08, "Philox", "XORWOW",

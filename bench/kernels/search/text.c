@@ -111,17 +111,7 @@ static void native_queens(const struct bench_problem *p)
 }
 
 #define ROW(row, text, size, quick, file, other, ...)                                              \
-    const struct bench bench_##row = {                                                             \
-        .name = #row,                                                                              \
-        .title = text,                                                                             \
-        .cl = file,                                                                                \
-        .n = size,                                                                                 \
-        .quick_n = quick,                                                                          \
-        .make = make_##other,                                                                      \
-        .device = device_##other,                                                                  \
-        .native = native_##other,                                                                  \
-        .spelling = {__VA_ARGS__},                                                                 \
-    }
+    BENCH_ROW(row, text, size, quick, 0, file, other, other, __VA_ARGS__)
 ROW(find_word, "a word of 8 in a text of 2^24 bytes", 1 << 24, 5001, "search/text", find,
     "length as parameter", "length constant", "grid-stride loop");
 ROW(edit, "edit distance by wavefronts, 4096 pairs of 128", 4096, 5, "search/text", edit, "int",

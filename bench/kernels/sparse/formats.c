@@ -173,18 +173,7 @@ static void native_segments(const struct bench_problem *p)
 }
 
 #define ROW(row, text, size, quick, file, ...)                                                     \
-    const struct bench bench_##row = {                                                             \
-        .name = #row,                                                                              \
-        .title = text,                                                                             \
-        .cl = file,                                                                                \
-        .n = size,                                                                                 \
-        .quick_n = quick,                                                                          \
-        .tolerance = 1e-5,                                                                         \
-        .make = make_##row,                                                                        \
-        .device = device_##row,                                                                    \
-        .native = native_##row,                                                                    \
-        .spelling = {__VA_ARGS__},                                                                 \
-    }
+    BENCH_ROW(row, text, size, quick, 1e-5, file, row, row, __VA_ARGS__)
 ROW(ell, "ELLPACK matrix-vector, 2^18 rows of up to 16", 1 << 18, 3001, "sparse/formats",
     "width as parameter", "width constant", "64-bit index");
 ROW(coo, "coordinates matrix-vector, atomics, 2^21", 1 << 21, 8000, NULL, "a thread each",
