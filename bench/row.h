@@ -12,6 +12,9 @@
 /* Defines bench_<row>, with make_<inputs>, and device_<code> and native_<code>; then what the
  * spellings are. */
 #define BENCH_ROW(row, text, size, quick, how_near, file, inputs, code, ...)                       \
+    BENCH_ROW_OUTLIERS(row, text, size, quick, how_near, 0, file, inputs, code, __VA_ARGS__)
+/* The same, where a fraction of the elements may be outside of the tolerance. */
+#define BENCH_ROW_OUTLIERS(row, text, size, quick, how_near, fraction, file, inputs, code, ...)    \
     const struct bench bench_##row = {                                                             \
         .name = #row,                                                                              \
         .title = text,                                                                             \
@@ -19,6 +22,7 @@
         .n = size,                                                                                 \
         .quick_n = quick,                                                                          \
         .tolerance = how_near,                                                                     \
+        .outliers = fraction,                                                                      \
         .make = make_##inputs,                                                                     \
         .device = device_##code,                                                                   \
         .native = native_##code,                                                                   \

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* Measures, in some ten microseconds: does a gather of 8 words take longer than 8 loads and what
+/* Measures, in some tens of microseconds: does a gather of 8 words take longer than 8 loads and what
  * puts them into a vector? False where the CPU has no gathers. Any thread. */
 bool gathers_are_slow(void);
 

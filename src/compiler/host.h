@@ -16,7 +16,8 @@ const char *host_cpu_text(void);
 const char *host_triple(void);
 const char *host_features(void);
 
-/* Does a load for each lane take less time here than a gather? */
+/* Whether lanes read by a load for each in place of a gather: WEIR_VECTORS says so, or such loads
+ * take less time here. After host_init. */
 bool host_loads_lanes(void);
 
 /* What generates code: quickly, for the baseline tier, or well. NULL, and why not: LLVM has none.

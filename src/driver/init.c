@@ -96,19 +96,35 @@ static bool wanted(struct diag *d)
                "the CPU: run it with 'weir run --device=gpu'");
 }
 
+/* At most one word of each kind. */
+static bool vectors_valid(struct diag *d)
+{
+    static const char *const words[] = {"512", "256", "gathers", "loads", NULL};
+    if (!env_words(ENV_VECTORS, words, d))
+        return false;
+    if ((env_lists(ENV_VECTORS, "512") && env_lists(ENV_VECTORS, "256")) ||
+        (env_lists(ENV_VECTORS, "gathers") && env_lists(ENV_VECTORS, "loads"))) {
+        diag_set(d, 0, 0,
+                 "WEIR_VECTORS=%s: must have one of \"512\" and \"256\" at most, and one of "
+                 "\"gathers\" and \"loads\"",
+                 env_get(ENV_VECTORS));
+        return false;
+    }
+    return true;
+}
+
 /* A word that is not known would be a wish that nobody hears. */
 static bool settings_valid(struct diag *d)
 {
     static const char *const on_off[] = {"on", "off", NULL};
     static const char *const perf[] = {"on", "lines", "off", NULL};
     static const char *const jit[] = {"baseline", "optimizing", "both", NULL};
-    static const char *const vectors[] = {"512", "256", "gathers", "loads", NULL};
     static const char *const pools[] = {"own", "driver", NULL};
     return env_words(ENV_CHECK, env_checks, d) && env_word(ENV_KEYS, on_off, d) &&
            env_word(ENV_FAULTS, on_off, d) && env_word(ENV_STATS, on_off, d) &&
-           env_word(ENV_PERF, perf, d) && env_word(ENV_JIT, jit, d) &&
-           env_words(ENV_VECTORS, vectors, d) && env_word(ENV_LIBRARIES, on_off, d) &&
-           env_word(ENV_DEBUGGER, on_off, d) && env_word(ENV_POOLS, pools, d);
+           env_word(ENV_PERF, perf, d) && env_word(ENV_JIT, jit, d) && vectors_valid(d) &&
+           env_word(ENV_LIBRARIES, on_off, d) && env_word(ENV_DEBUGGER, on_off, d) &&
+           env_word(ENV_POOLS, pools, d);
 }
 
 static void tell_setting(void *self, const char *line)

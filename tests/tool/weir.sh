@@ -83,6 +83,8 @@ if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
     check 127 "" "$weir" run --schedules=2 /nonexistent/program
     check 1 "WEIR_VECTORS=1024: must be" env WEIR_VECTORS=1024 "$weir" info
     check 1 "WEIR_VECTORS=256,load: must be" env WEIR_VECTORS=256,load "$weir" info
+    check 1 "WEIR_VECTORS=512,256: must have one of" env WEIR_VECTORS=512,256 "$weir" info
+    check 1 "WEIR_VECTORS=gathers,loads: must have one of" env WEIR_VECTORS=gathers,loads "$weir" info
     check 0 "" env WEIR_VECTORS=256,loads "$weir" info
     check 1 "WEIR_POOLS=mine: must be" env WEIR_POOLS=mine "$weir" info
     check 1 "WEIR_FAULTS=no: must be" env WEIR_FAULTS=no "$weir" info

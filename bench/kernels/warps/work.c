@@ -159,20 +159,9 @@ static void native_queue(const struct bench_problem *p)
     }
 }
 
+/* Outliers: a ray that just misses, a pair at the cut-off. */
 #define ROW(row, text, size, quick, how_near, file, other, ...)                                    \
-    const struct bench bench_##row = {                                                             \
-        .name = #row,                                                                              \
-        .title = text,                                                                             \
-        .cl = file,                                                                                \
-        .n = size,                                                                                 \
-        .quick_n = quick,                                                                          \
-        .tolerance = how_near,                                                                     \
-        .outliers = 5e-3, /* a ray that just misses, a pair at the cut-off */                      \
-        .make = make_##other,                                                                      \
-        .device = device_##other,                                                                  \
-        .native = native_##other,                                                                  \
-        .spelling = {__VA_ARGS__},                                                                 \
-    }
+    BENCH_ROW_OUTLIERS(row, text, size, quick, how_near, 5e-3, file, other, other, __VA_ARGS__)
 ROW(cutoff, "bodies within a cut-off, 16³ cells of 16", 16, 4, 1e-4, NULL, cutoff,
     "cells by shared memory", "cells from memory", "blocks of 16");
 ROW(rays, "rays against 64 spheres, 1024², a mirror", 1024, 48, 1e-3, "warps/work", rays,

@@ -28,7 +28,7 @@ bool prefetch_insert(LLVMModuleRef m, LLVMTargetDataRef data);
 bool shared_reload(LLVMModuleRef m, LLVMTargetDataRef data, uint64_t shared_bytes,
                    unsigned simd_bits);
 
-/* strip_mining.c. arithmetic whose values do not fit into registers, of simd_bits each, is
+/* strip_mining.c. Arithmetic whose values do not fit into registers, of simd_bits each, is
  * executed for a few lanes at a time; or all of it, if `always`. */
 void strip_mine(LLVMModuleRef m, unsigned simd_bits, bool always);
 
