@@ -35,8 +35,26 @@ static inline unsigned geometry_axes(enum texture_geometry g)
     return count[g];
 }
 
-/* From this row on there are offsets in elements, a row for each axis; four bits of each count. */
-enum { GEOMETRY_OFFSETS = 4, GEOMETRY_ROWS = 7 };
+/* From this row on there are offsets in elements, a row for each axis; four bits of each count.
+ * After them comes what picks a level of a mipmapped texture: the level, or two gradients. */
+enum {
+    GEOMETRY_OFFSETS = 4,
+    GEOMETRY_LEVEL = 7,
+    GEOMETRY_GRADIENT_X = 7,
+    GEOMETRY_GRADIENT_Y = 10,
+    GEOMETRY_ROWS = 13,
+};
+
+/* Which level of a mipmapped texture: the first, the one that the instruction says, the one that
+ * gradients lead to. */
+enum texture_mip { MIP_BASE, MIP_LEVEL, MIP_GRADIENTS };
+
+/* How many components a gradient has. */
+static inline unsigned geometry_gradients(enum texture_geometry g)
+{
+    static const uint8_t count[] = {1, 2, 3, 1, 2, 3, 3};
+    return count[g];
+}
 
 static inline int geometry_layered(enum texture_geometry g)
 {
@@ -91,7 +109,8 @@ struct texture_instr {
     unsigned question : 4;  /* enum texture_question */
     unsigned surface : 1;   /* queries: suq */
     unsigned moved : 1;     /* tex, tld4: rows of offsets follow the coordinates, see below */
-    unsigned unused : 6;
+    unsigned mip : 2;       /* tex: enum texture_mip; queries: MIP_LEVEL: of the level in `out` */
+    unsigned unused : 4;
 };
 
 static inline uint32_t texture_instr_word(struct texture_instr i)

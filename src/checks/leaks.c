@@ -140,13 +140,21 @@ static void on_memory_freed(const struct observe_memory *m) { end(m->address); }
 static void on_object_made(enum observe_object kind, const void *handle)
 {
     static const char *const words[] = {
-        [OBSERVE_STREAM_OBJECT] = "stream",   [OBSERVE_EVENT_OBJECT] = "event",
-        [OBSERVE_GRAPH_OBJECT] = "graph",     [OBSERVE_GRAPH_EXEC] = "executable graph",
-        [OBSERVE_POOL_OBJECT] = "pool",       [OBSERVE_ARRAY] = "array",
-        [OBSERVE_MODULE] = "module",          [OBSERVE_LIBRARY] = "library",
-        [OBSERVE_TEXTURE] = "texture",        [OBSERVE_SURFACE] = "surface",
-        [OBSERVE_PHYSICAL] = "allocation",    [OBSERVE_LINK] = "linker",
-        [OBSERVE_CONTEXT_OBJECT] = "context", [OBSERVE_USER_OBJECT] = "user object",
+        [OBSERVE_STREAM_OBJECT] = "stream",
+        [OBSERVE_EVENT_OBJECT] = "event",
+        [OBSERVE_GRAPH_OBJECT] = "graph",
+        [OBSERVE_GRAPH_EXEC] = "executable graph",
+        [OBSERVE_POOL_OBJECT] = "pool",
+        [OBSERVE_ARRAY] = "array",
+        [OBSERVE_MIPMAP] = "mipmapped array",
+        [OBSERVE_MODULE] = "module",
+        [OBSERVE_LIBRARY] = "library",
+        [OBSERVE_TEXTURE] = "texture",
+        [OBSERVE_SURFACE] = "surface",
+        [OBSERVE_PHYSICAL] = "allocation",
+        [OBSERVE_LINK] = "linker",
+        [OBSERVE_CONTEXT_OBJECT] = "context",
+        [OBSERVE_USER_OBJECT] = "user object",
     };
     add((struct thing){.address = (uint64_t)(uintptr_t)handle,
                        .device = -1,

@@ -67,6 +67,7 @@ enum tag {
     TAG_STREAM = 0x57535452,
     TAG_EVENT = 0x57455654,
     TAG_ARRAY = 0x57415252,
+    TAG_MIPMAP = 0x574d4950,
     TAG_PHYSICAL = 0x57504859,
     TAG_POOL = 0x57504f4c,
     TAG_TEXTURE_REF = 0x57545246,
@@ -100,6 +101,7 @@ struct CUctx_st {
     struct CUstream_st *streams;
     struct CUevent_st *events;
     struct CUarray_st *arrays;
+    struct CUmipmappedArray_st *mipmaps;
     struct stream_attributes attributes[2]; /* of the legacy stream, of the threads' own */
     pthread_mutex_t fault_lock;             /* fault_text */
     const char *fault_text; /* what the fault has to say, once it has been told; or NULL */
@@ -135,7 +137,20 @@ struct CUarray_st {
     CUDA_ARRAY3D_DESCRIPTOR desc; /* as asked for */
     char *base;
     uint64_t pitch, slice; /* bytes from row to row, from slice to slice */
+    CUmipmappedArray
+        whole; /* whose level it is, which has its memory; NULL: it is an array itself */
     struct CUarray_st *next, **link;
+};
+
+enum { MIPMAP_LEVELS = 32 }; /* of an array at most: more than its sizes have bits */
+
+struct CUmipmappedArray_st {
+    uint32_t tag;
+    unsigned levels;
+    CUcontext ctx;
+    char *base;
+    CUarray level[MIPMAP_LEVELS]; /* which begin one behind the other, as texture_level says */
+    struct CUmipmappedArray_st *next, **link;
 };
 
 struct CUmemPoolHandle_st {

@@ -22,6 +22,15 @@ void event_end(CUevent e);
  * Nothing may use it. */
 void array_free(CUarray a, bool memory);
 CUresult array_check(CUarray a);
+/* Whether there can be such an array. */
+CUresult array_check_desc(const CUDA_ARRAY3D_DESCRIPTOR *d);
+/* Bytes of its rows and slices. */
+void array_lay_out(CUarray a);
+/* The same for a mipmapped array, with the arrays of its levels. Wiping: false where another thread
+ * has done so. */
+bool mipmap_wipe(CUmipmappedArray m);
+void mipmap_free(CUmipmappedArray m, bool memory);
+CUresult mipmap_check(CUmipmappedArray m);
 /* Where a box is that starts at byte x of row y of slice z: refused when it leaves the array. */
 CUresult array_locate(CUarray a, uint64_t x, uint64_t y, uint64_t z, uint64_t width, uint64_t rows,
                       uint64_t slices, char **at);

@@ -48,6 +48,15 @@ static void merge(uint32_t mask, const uint32_t (*from)[LANES], uint32_t (*to)[L
             to[r][l] = mask >> l & 1 ? from[r][l] : to[r][l];
 }
 
+static void fetch(const struct texture *t, struct texture_instr i, uint32_t mask,
+                  const uint32_t (*coordinates)[LANES], uint32_t (*out)[LANES])
+{
+    if (WEIR_UNLIKELY(t->mipmapped))
+        texture_fetch_levels(t, i, mask, coordinates, out);
+    else
+        texture_fetch(t, i, coordinates, out);
+}
+
 void weir_rt_tex(struct jit_block *j, uint32_t instr, uint32_t mask, const uint64_t *handles,
                  const uint32_t (*coordinates)[LANES], uint32_t (*out)[LANES])
 {
@@ -58,15 +67,16 @@ void weir_rt_tex(struct jit_block *j, uint32_t instr, uint32_t mask, const uint6
         const struct texture *t = described(j, same, handles[__builtin_ctz(left)], TEXTURE_TAG);
         check_others(j, same, (uint64_t)t->base, __builtin_return_address(0));
         if (same == mask) {
-            texture_fetch(t, i, coordinates, out);
+            fetch(t, i, mask, coordinates, out);
             return;
         }
         uint32_t some[4][LANES];
-        texture_fetch(t, i, coordinates, some);
+        fetch(t, i, same, coordinates, some);
         merge(same, (const uint32_t(*)[LANES])some, out);
     }
 }
 
+/* With MIP_LEVEL the levels that are meant stand in `out`. */
 void weir_rt_texture_query(struct jit_block *j, uint32_t instr, uint32_t mask,
                            const uint64_t *handles, uint32_t *out)
 {
@@ -76,8 +86,10 @@ void weir_rt_texture_query(struct jit_block *j, uint32_t instr, uint32_t mask,
         same = sharing(handles, left);
         const struct texture *t =
             described(j, same, handles[__builtin_ctz(left)], i.surface ? SURFACE_TAG : TEXTURE_TAG);
-        uint32_t answer = texture_query(t, i);
-        for (uint32_t l = 0; l < LANES; l++)
+        for (uint32_t l = 0; l < LANES && i.mip == MIP_LEVEL; l++)
+            out[l] = same >> l & 1 ? texture_query_level(t, i, out[l]) : out[l];
+        uint32_t answer = i.mip == MIP_LEVEL ? 0 : texture_query(t, i);
+        for (uint32_t l = 0; l < LANES && i.mip != MIP_LEVEL; l++)
             out[l] = same >> l & 1 ? answer : out[l];
     }
 }

@@ -284,6 +284,7 @@ enum observe_object {
     OBSERVE_GRAPH_EXEC,
     OBSERVE_POOL_OBJECT,
     OBSERVE_ARRAY,
+    OBSERVE_MIPMAP, /* a mipmapped array with its levels */
     OBSERVE_MODULE,
     OBSERVE_LIBRARY,
     OBSERVE_TEXTURE,

@@ -222,7 +222,7 @@ static cudaError_t create_mipmap(cudaMipmappedArray_t *array,
 {
     CUDA_ARRAY3D_DESCRIPTOR d = {0};
 
-    RT_CHECK(array != NULL && desc != NULL && levels && extent.width, cudaErrorInvalidValue);
+    RT_CHECK(array != NULL && desc != NULL && extent.width, cudaErrorInvalidValue);
     RT_TRY(fill_descriptor(&d, desc, extent, flags));
     RT_TRY(rt_context());
     CU_TRY(CU(cuMipmappedArrayCreate, (CUmipmappedArray *)array, &d, levels));
@@ -266,4 +266,38 @@ PUBLIC cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t mipmappedArray)
 {
     RT_CALLED(cudaFreeMipmappedArray);
     return done(destroy_mipmap(mipmappedArray));
+}
+
+static cudaError_t mipmap_requirements(struct cudaArrayMemoryRequirements *out,
+                                       cudaMipmappedArray_t array, int device)
+{
+    CUdevice handle;
+
+    RT_CHECK(out != NULL && array != NULL, cudaErrorInvalidValue);
+    RT_CHECK(rt_check_device(device, &handle) == cudaSuccess, cudaErrorInvalidValue);
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuMipmappedArrayGetMemoryRequirements, (CUDA_ARRAY_MEMORY_REQUIREMENTS *)out,
+              (CUmipmappedArray)array, handle));
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaMipmappedArrayGetMemoryRequirements(
+    struct cudaArrayMemoryRequirements *memoryRequirements, cudaMipmappedArray_t mipmap, int device)
+{
+    return done(mipmap_requirements(memoryRequirements, mipmap, device));
+}
+
+static cudaError_t mipmap_sparse(struct cudaArraySparseProperties *out, cudaMipmappedArray_t array)
+{
+    RT_CHECK(out != NULL && array != NULL, cudaErrorInvalidValue);
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuMipmappedArrayGetSparseProperties, (CUDA_ARRAY_SPARSE_PROPERTIES *)out,
+              (CUmipmappedArray)array));
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaMipmappedArrayGetSparseProperties(
+    struct cudaArraySparseProperties *sparseProperties, cudaMipmappedArray_t mipmap)
+{
+    return done(mipmap_sparse(sparseProperties, mipmap));
 }

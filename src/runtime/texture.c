@@ -120,6 +120,16 @@ _Static_assert(sizeof(struct cudaResourceViewDesc) == sizeof(CUDA_RESOURCE_VIEW_
 
 /* ---- textures ---- */
 
+static cudaError_t describe_first_level(cudaMipmappedArray_const_t array,
+                                        CUDA_ARRAY3D_DESCRIPTOR *out)
+{
+    CUarray level;
+
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuMipmappedArrayGetLevel, &level, (CUmipmappedArray)array, 0));
+    return rt_array_describe((cudaArray_const_t)level, out);
+}
+
 /* The channels of a resource's elements; none where there is no such resource. */
 static struct cudaChannelFormatDesc channels_of(const struct cudaResourceDesc *resource)
 {
@@ -130,6 +140,11 @@ static struct cudaChannelFormatDesc channels_of(const struct cudaResourceDesc *r
     case cudaResourceTypeArray:
         return resource->res.array.array != NULL &&
                        rt_array_describe(resource->res.array.array, &d) == cudaSuccess &&
+                       rt_desc_from_format(d.Format, d.NumChannels, &found) == cudaSuccess
+                   ? found
+                   : none;
+    case cudaResourceTypeMipmappedArray:
+        return describe_first_level(resource->res.mipmap.mipmap, &d) == cudaSuccess &&
                        rt_desc_from_format(d.Format, d.NumChannels, &found) == cudaSuccess
                    ? found
                    : none;
@@ -159,6 +174,8 @@ static cudaError_t check_reads(const struct cudaResourceDesc *resource,
 static cudaError_t check_array(const struct cudaResourceDesc *r)
 {
     RT_CHECK(r->resType != cudaResourceTypeArray || r->res.array.array != NULL,
+             cudaErrorInvalidResourceHandle);
+    RT_CHECK(r->resType != cudaResourceTypeMipmappedArray || r->res.mipmap.mipmap != NULL,
              cudaErrorInvalidResourceHandle);
     return cudaSuccess;
 }

@@ -193,6 +193,10 @@ static cudaError_t bind_mipmapped(const struct textureReference *t,
     CUtexref ref;
 
     RT_TRY(prepare(t, desc, false, &v, &ref));
+    CU_TRY(CU(cuTexRefSetMaxAnisotropy, ref, t->maxAnisotropy));
+    CU_TRY(CU(cuTexRefSetMipmapFilterMode, ref, (CUfilter_mode)t->mipmapFilterMode));
+    CU_TRY(CU(cuTexRefSetMipmapLevelBias, ref, t->mipmapLevelBias));
+    CU_TRY(CU(cuTexRefSetMipmapLevelClamp, ref, t->minMipmapLevelClamp, t->maxMipmapLevelClamp));
     CU_TRY(CU(cuTexRefSetMipmappedArray, ref, (CUmipmappedArray)array, CU_TRSA_OVERRIDE_FORMAT));
     return cudaSuccess;
 }

@@ -4,31 +4,37 @@
  * and each rounding goes to the far element or, opposite to the first axis's far side, to the near
  * one. Integers are added as such and come out with 16 bits. Floats are cut off below the largest
  * of the plane (z near, z far) that counts, 28 bits of it, halves 15 bits, sRGB 8 bits; the sum is
- * exact then and rounded once, ties away from zero. */
+ * exact then and rounded once, ties away from zero. Two levels of a mipmapped texture are planes of
+ * one sum, too. */
 #ifndef WEIR_TEXTURE_FILTER_H
 #define WEIR_TEXTURE_FILTER_H
 
 #include "texture/axis.h"
 #include "texture/convert.h"
 
-/* Bit k of a corner says far on axis k. */
-enum { CORNERS = 8 };
+/* Bit k of a corner says far on axis k; those of a second level come after the first one's. */
+enum { CORNERS = 16, LEVEL_CORNERS = 8, PLANE_CORNERS = 4, PLANES = 4 };
+
+/* Shares a plane's weight out to its corners: `a` is the first axis's, `b` the second's. */
+WARP_INLINE void plane_weights(int32_t plane, int32_t a, int32_t b, int32_t *w)
+{
+    int32_t far = (plane * a + 128) >> 8, near = plane - far;
+    int32_t far_far = (far * b + 128) >> 8, near_near = (near * (256 - b) + 128) >> 8;
+    w[0] = near_near;
+    w[1] = far - far_far;
+    w[2] = near - near_near;
+    w[3] = far_far;
+}
 
 WARP_INLINE void corner_weights(const struct axis *axis, unsigned axes, int32_t (*w)[LANES])
 {
     for (unsigned z = 0; z < (axes > 2 ? 2 : 1); z++)
         for (int l = 0; l < LANES; l++) {
             int32_t a = axis[0].weight[l], b = axes > 1 ? axis[1].weight[l] : 0;
-            int32_t c = axes > 2 ? axis[2].weight[l] : 0;
-            int32_t plane = z ? c : 256 - c;
-            int32_t far = (plane * a + 128) >> 8, near = plane - far;
-            int32_t far_far = (far * b + 128) >> 8, near_near = (near * (256 - b) + 128) >> 8;
-            w[4 * z][l] = near_near;
-            w[4 * z + 1][l] = far - far_far;
-            if (axes > 1) {
-                w[4 * z + 2][l] = near - near_near;
-                w[4 * z + 3][l] = far_far;
-            }
+            int32_t c = axes > 2 ? axis[2].weight[l] : 0, of[PLANE_CORNERS];
+            plane_weights(z ? c : 256 - c, a, b, of);
+            for (unsigned k = 0; k < (axes > 1 ? 4 : 2); k++)
+                w[4 * z + k][l] = of[k];
         }
 }
 
@@ -107,7 +113,7 @@ WARP_INLINE doubles doubles_from_longs(longs n)
 WARP_INLINE struct sums add_plane(unsigned corners, unsigned bits, bool paired, const words *texel,
                                   const ints *w, ints *wild)
 {
-    ints least = (ints){0} + (int32_t)(bits << 23), most = least, counts[CORNERS];
+    ints least = (ints){0} + (int32_t)(bits << 23), most = least, counts[PLANE_CORNERS];
     longs even = {0}, odd = {0};
     for (unsigned k = 0; k < corners; k++) {
         counts[k] = (ints)texel[k] & (w[k] != 0);
@@ -168,40 +174,51 @@ WARP_INLINE words add_special(unsigned corners, const words *texel, const ints *
     return tame;
 }
 
+/* How the corners of a sum come: `corners` in each plane, side by side. */
+struct planes {
+    unsigned corners, planes;
+};
+
+/* Those of a fetch from one level. */
+WARP_INLINE struct planes planes_of(unsigned axes)
+{
+    return (struct planes){axes > 1 ? 4 : 2, axes > 2 ? 2 : 1};
+}
+
 /* All but what is wild. */
-WARP_INLINE struct results add_finite(unsigned bits, bool half, bool paired, unsigned axes,
+WARP_INLINE struct results add_finite(unsigned bits, bool half, bool paired, struct planes p,
                                       const words *texel, const ints *w, ints *wild)
 {
-    unsigned corners = axes > 1 ? 4 : 2;
-    struct sums sum = add_plane(corners, bits, paired, texel, w, wild);
-    if (axes > 2) {
-        struct sums far = add_plane(corners, bits, paired, texel + 4, w + 4, wild);
-        sum.even += far.even;
-        sum.odd += far.odd;
+    struct sums sum = add_plane(p.corners, bits, paired, texel, w, wild);
+    for (unsigned n = 1; n < p.planes; n++) {
+        unsigned first = n * p.corners;
+        struct sums next = add_plane(p.corners, bits, paired, texel + first, w + first, wild);
+        sum.even += next.even;
+        sum.odd += next.odd;
     }
     return (struct results){half ? round_halves(sum.even) : round_floats(sum.even),
                             half ? round_halves(sum.odd) : round_floats(sum.odd)};
 }
 
-WARP_INLINE words add_floats(unsigned bits, bool half, unsigned axes, const words *texel,
+WARP_INLINE words add_floats(unsigned bits, bool half, struct planes p, const words *texel,
                              const ints *w)
 {
     ints wild = {0};
-    words out = interleaved(add_finite(bits, half, false, axes, texel, w, &wild));
+    words out = interleaved(add_finite(bits, half, false, p, texel, w, &wild));
     if (__builtin_reduce_or(wild) != 0)
-        out = add_special(1u << axes, texel, w, wild, out);
+        out = add_special(p.corners * p.planes, texel, w, wild, out);
     return out;
 }
 
-WARP_INLINE words add_texels(enum texel_type type, bool srgb, unsigned axes, const words *texel,
+WARP_INLINE words add_texels(enum texel_type type, bool srgb, struct planes p, const words *texel,
                              const ints *w)
 {
     switch (type) {
-    case TEXEL_F32: return add_floats(28, false, axes, texel, w);
-    case TEXEL_F16: return add_floats(15, true, axes, texel, w);
+    case TEXEL_F32: return add_floats(28, false, p, texel, w);
+    case TEXEL_F16: return add_floats(15, true, p, texel, w);
     default:
-        return srgb ? add_floats(8, true, axes, texel, w)
-                    : add_integers(type, 1u << axes, texel, w);
+        return srgb ? add_floats(8, true, p, texel, w)
+                    : add_integers(type, p.corners * p.planes, texel, w);
     }
 }
 
@@ -242,20 +259,37 @@ WARP_INLINE void split_channels(uint32_t channels, const uint32_t *in, uint32_t 
     }
 }
 
-WARP_INLINE void add_values(enum texel_type type, bool srgb, unsigned axes, uint32_t count,
+WARP_INLINE void add_values(enum texel_type type, bool srgb, struct planes p, uint32_t count,
                             const struct texel_values *texels, const struct texel_values *weights,
                             struct texel_values *out)
 {
     for (uint32_t n = 0; n < count; n += SUMS) {
         words texel[CORNERS];
         ints w[CORNERS];
-        for (unsigned k = 0; k < 1u << axes; k++) {
+        for (unsigned k = 0; k < p.corners * p.planes; k++) {
             memcpy(&texel[k], &texels[k].of[n], sizeof texel[k]);
             memcpy(&w[k], &weights[k].of[n], sizeof w[k]);
         }
-        words sum = add_texels(type, srgb, axes, texel, w);
+        words sum = add_texels(type, srgb, p, texel, w);
         memcpy(&out->of[n], &sum, sizeof sum);
     }
+}
+
+/* All channels of 32 sums; alpha is no sRGB. */
+WARP_INLINE void add_channels(const struct texture *t, enum texel_type type, struct planes p,
+                              const struct texel_values *texels, const struct texel_values *weights,
+                              uint32_t (*out)[LANES])
+{
+    uint32_t channels = t->channels, count = LANES * channels;
+    struct texel_values sum, alpha;
+    bool srgb = type == TEXEL_U8 && t->srgb;
+    if (srgb)
+        add_values(type, true, p, count, texels, weights, &sum);
+    if (!srgb || channels == 4)
+        add_values(type, false, p, count, texels, weights, srgb ? &alpha : &sum);
+    for (int l = 0; srgb && channels == 4 && l < LANES; l++)
+        sum.of[4 * l + 3] = alpha.of[4 * l + 3];
+    split_channels(channels, sum.of, out);
 }
 
 /* ---- four bytes, straight from where they lie ---- */
@@ -332,13 +366,13 @@ WARP_INLINE struct results add_loaded_floats(const uint8_t *base, uint32_t chann
                                              const int32_t (*weight)[LANES], uint32_t lane,
                                              ints *wild)
 {
-    words texel[CORNERS];
-    ints w[CORNERS];
+    words texel[LEVEL_CORNERS];
+    ints w[LEVEL_CORNERS];
     for (unsigned k = 0; k < 1u << axes; k++) {
         texel[k] = load_floats(base, &addresses[k].at[lane], channels);
         w[k] = repeat_weights(&weight[k][lane], channels);
     }
-    return add_finite(28, false, channels > 1, axes, texel, w, wild);
+    return add_finite(28, false, channels > 1, planes_of(axes), texel, w, wild);
 }
 
 WARP_INLINE void store_four(fours v, uint32_t *to) { memcpy(to, &v, sizeof v); }

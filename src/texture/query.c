@@ -46,7 +46,7 @@ uint32_t texture_query(const struct texture *t, struct texture_instr i)
     case QUERY_ORDER: return query_order(t);
     case QUERY_NORMALIZED: return t->normalized;
     case QUERY_LAYERS: return t->layered ? t->depth : 0;
-    case QUERY_LEVELS:
+    case QUERY_LEVELS: return t->mipmapped ? t->levels : 1;
     case QUERY_SAMPLES: return 1;
     case QUERY_FILTER: return t->linear;
     case QUERY_ADDRESS_0: return t->address[0];
@@ -55,4 +55,15 @@ uint32_t texture_query(const struct texture *t, struct texture_instr i)
     case QUERY_MEMORY_LAYOUT: return t->buffer || t->pitched;
     default: return 0;
     }
+}
+
+/* Of levels that are not there a GPU says 0. */
+uint32_t texture_query_level(const struct texture *t, struct texture_instr i, uint32_t level)
+{
+    if (level >= (t->mipmapped ? t->levels : 1u))
+        return 0;
+    if (!t->mipmapped)
+        return texture_query(t, i);
+    struct texture l = texture_level(t, level);
+    return texture_query(&l, i);
 }

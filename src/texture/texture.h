@@ -61,12 +61,36 @@ struct texture {
     uint8_t address[3];    /* enum texture_address per axis */
     uint64_t pitch, slice; /* bytes from row to row (below 2^32), from slice to slice */
     uint8_t border[16];    /* an element of its colour, see texture_set_border */
+
+    /* Of mipmapped arrays. What stands above describes the first level; the others lie behind it,
+     * see texture_level. Levels of detail count 256ths. */
+    bool mipmapped;
+    bool between_levels;       /* filter: linear between two levels, else the nearest one */
+    uint8_t levels;            /* that can be read */
+    uint8_t anisotropy;        /* 2 to 16: at most so many fetches along a gradient; else one */
+    uint32_t slices;           /* of the first level in memory, where depth may be some layers */
+    uint32_t layer;            /* the first one that can be read, of layered textures */
+    int32_t bias, least, most; /* added to the level of detail; the range it is brought into */
 };
+
+/* Rows of a CUDA array begin at multiples of 64 bytes. */
+static inline uint64_t texture_array_pitch(uint64_t row) { return (row + 63) / 64 * 64; }
+
+/* What the level has of each size: half of the level before. */
+static inline uint32_t texture_half(uint32_t size) { return size > 1 ? size / 2 : 1; }
+
+/* The n-th level of a mipmapped texture, from 0, as a texture of its own. */
+struct texture texture_level(const struct texture *t, unsigned n);
 
 /* tex and tld4: `coordinates` are rows of floats or indices, with .moved also of offsets, `out`
  * gets four rows (two with .halves). */
 void texture_fetch(const struct texture *t, struct texture_instr i,
                    const uint32_t (*coordinates)[TEXTURE_LANES], uint32_t (*out)[TEXTURE_LANES]);
+
+/* The same of a mipmapped texture, for the lanes in `mask`; of the others nothing is said. */
+void texture_fetch_levels(const struct texture *t, struct texture_instr i, uint32_t mask,
+                          const uint32_t (*coordinates)[TEXTURE_LANES],
+                          uint32_t (*out)[TEXTURE_LANES]);
 
 /* suld, sust, sured for the lanes in `mask`: rows of 64 bits, `i.count` of them, read or written.
  * Returns the lanes that are outside and asked for a trap, or are not aligned; nothing is done for
@@ -81,6 +105,8 @@ void texture_set_border(struct texture *t, const float colour[4]);
 
 /* txq and suq. */
 uint32_t texture_query(const struct texture *t, struct texture_instr i);
+/* txq.level: of one level, which may be any number. */
+uint32_t texture_query_level(const struct texture *t, struct texture_instr i, uint32_t level);
 
 /* ---- between the files of this layer ---- */
 
@@ -114,5 +140,8 @@ void texel_store(const struct texture *t, uint8_t *to, const uint32_t value[4]);
 bool texel_is_float(const struct texture *t);
 
 uint16_t texel_half(uint32_t float_bits); /* rounded to nearest even */
+
+/* Four rows of floats to two rows of two halves each. */
+void texture_pack_halves(uint32_t (*out)[TEXTURE_LANES]);
 
 #endif

@@ -153,16 +153,22 @@ static long position(const reference &r, int axis, float coordinate, bool *turne
     return locate((x - floor(x)) * n);
 }
 
-/* Weights of up to eight elements in 1/256: bit k of the number says far on axis k. */
-static void weights(const long *w, long *out)
+/* Weights of the elements of a plane in 1/256: bit k of the number says far on axis k. */
+static void plane_weights(long plane, long a, long b, long *out)
 {
-    for (int z = 0; z < 2; z++) {
-        long plane = z ? w[2] : 256 - w[2], far = (plane * w[0] + 128) / 256, near = plane - far;
-        out[4 * z + 3] = (far * w[1] + 128) / 256;
-        out[4 * z + 1] = far - out[4 * z + 3];
-        out[4 * z] = (near * (256 - w[1]) + 128) / 256;
-        out[4 * z + 2] = near - out[4 * z];
-    }
+    long far = (plane * a + 128) / 256, near = plane - far;
+    out[3] = (far * b + 128) / 256;
+    out[1] = far - out[3];
+    out[0] = (near * (256 - b) + 128) / 256;
+    out[2] = near - out[0];
+}
+
+/* Those of one level, which has a part of all weights: 256 where it is the only one. */
+static void weights(long part, const long *w, long *out)
+{
+    long far = (part * w[2] + 128) / 256;
+    plane_weights(part - far, w[0], w[1], out);
+    plane_weights(far, w[0], w[1], out + 4);
 }
 
 /* |x| with as many bits, rounded; 2^least is the smallest step. */
@@ -176,12 +182,12 @@ static double rounded(double x, int bits, int least)
 }
 
 /* Reals are cut off below the largest of their plane. */
-static double add_reals(const reference &r, const uint32_t *texel, const long *w, int c)
+static double add_reals(const reference &r, int count, const uint32_t *texel, const long *w, int c)
 {
     bool half = r.bits != 32;
     int kept = is_srgb(r, c) ? 8 : half ? 15 : 28;
     double sum = 0;
-    for (int z = 0; z < 2; z++) {
+    for (int z = 0; z < count / 4; z++) {
         int most = -1000, e;
         for (int k = 4 * z; k < 4 * z + 4; k++)
             if (w[k] != 0 && value_of(r, texel[k], c) != 0) {
@@ -197,10 +203,10 @@ static double add_reals(const reference &r, const uint32_t *texel, const long *w
 }
 
 /* Integers come out with 16 bits. */
-static double add_integers(const reference &r, const uint32_t *texel, const long *w)
+static double add_integers(const reference &r, int count, const uint32_t *texel, const long *w)
 {
     int64_t sum = 0;
-    for (int k = 0; k < 8; k++)
+    for (int k = 0; k < count; k++)
         sum += w[k] * integer_value(r, texel[k]);
     bool is_signed = r.kind == cudaChannelFormatKindSigned;
     if (r.bits == 8)
@@ -210,14 +216,13 @@ static double add_integers(const reference &r, const uint32_t *texel, const long
     return (float)((double)(sum < -full ? -full : sum) / (double)full);
 }
 
-/* tex of one channel; `axes` are filtered, on the others `at` holds an index. */
-static double sample(const reference &r, int axes, const float *coordinate, const int *fixed, int c)
+/* The elements that a fetch meets, of one channel, and their weights; `axes` are filtered, on the
+ * others `fixed` holds an index. Without a filter there is one. */
+static void corners(const reference &r, long part, int axes, const float *coordinate,
+                    const int *fixed, int c, uint32_t *texel, long *w)
 {
     bool linear = r.how.filterMode == cudaFilterModeLinear;
-    long near[3] = {0, 0, 0}, far[3] = {0, 0, 0}, w[8];
-    uint32_t texel[8] = {0};
-    if (c >= r.channels)
-        return 0;
+    long near[3] = {0, 0, 0}, far[3] = {0, 0, 0};
     bool turned[3] = {false, false, false};
     for (int k = 0; k < axes; k++) {
         long p = position(r, k, coordinate[k], &turned[k]);
@@ -235,7 +240,7 @@ static double sample(const reference &r, int axes, const float *coordinate, cons
             below == above)
             far[k] = 0; /* there is nothing to weigh */
     }
-    weights(far, w);
+    weights(part, far, w);
     for (int corner = 0; corner < 8; corner++) {
         int at[3] = {fixed[0], fixed[1], fixed[2]};
         bool border = false;
@@ -244,13 +249,40 @@ static double sample(const reference &r, int axes, const float *coordinate, cons
             border |= address(r, k, turned[k] ? r.size[k] - 1 - i : i, &at[k]);
         }
         border |= axes == 1 && linear && (corner & 2) == 0;
-        if (w[corner] != 0)
-            texel[corner] = border ? border_bits(r, c) : channel_bits(r, at, c);
+        texel[corner] = w[corner] == 0 ? 0 : border ? border_bits(r, c) : channel_bits(r, at, c);
     }
-    if (!linear)
-        return value_of(r, texel[0], c);
-    return r.kind == cudaChannelFormatKindFloat || is_srgb(r, c) ? add_reals(r, texel, w, c)
-                                                                 : add_integers(r, texel, w);
+}
+
+static double add(const reference &r, int count, const uint32_t *texel, const long *w, int c)
+{
+    return r.kind == cudaChannelFormatKindFloat || is_srgb(r, c) ? add_reals(r, count, texel, w, c)
+                                                                 : add_integers(r, count, texel, w);
+}
+
+/* tex of one channel. */
+static double sample(const reference &r, int axes, const float *coordinate, const int *fixed, int c)
+{
+    uint32_t texel[8];
+    long w[8];
+    if (c >= r.channels)
+        return 0;
+    corners(r, 256, axes, coordinate, fixed, c, texel, w);
+    return r.how.filterMode == cudaFilterModeLinear ? add(r, 8, texel, w, c)
+                                                    : value_of(r, texel[0], c);
+}
+
+/* tex of one channel between two levels of a mipmapped texture; `far`: the second one's part, in
+ * 1/256, not 0. */
+static double sample_between(const reference &near, const reference &next, long far, int axes,
+                             const float *coordinate, const int *fixed, int c)
+{
+    uint32_t texel[16];
+    long w[16];
+    if (c >= near.channels)
+        return 0;
+    corners(near, 256 - far, axes, coordinate, fixed, c, texel, w);
+    corners(next, far, axes, coordinate, fixed, c, texel + 8, w + 8);
+    return add(near, 16, texel, w, c);
 }
 
 #endif

@@ -20,6 +20,18 @@ WEIR_INLINE cudaMemPrefetchAsync(const void *devPtr, size_t count, int dstDevice
     return ::cudaMemPrefetchAsync(devPtr, count, weir_location(dstDevice), 0, stream);
 }
 
+/* ---- launches in steps ---- */
+
+WEIR_INLINE cudaConfigureCall(dim3 gridDim, dim3 blockDim, size_t sharedMem = 0)
+{
+    return ::cudaConfigureCall(gridDim, blockDim, sharedMem, 0);
+}
+template <class T> WEIR_INLINE cudaSetupArgument(T arg, size_t offset)
+{
+    return ::cudaSetupArgument((const void *)&arg, sizeof(T), offset);
+}
+template <class T> WEIR_INLINE cudaLaunch(T *func) { return ::cudaLaunch((const void *)func); }
+
 /* ---- symbols, which may be strings with their names ---- */
 
 WEIR_INLINE cudaMemcpyToSymbol(const char *const &symbol, const void *src, size_t count,
@@ -193,6 +205,16 @@ WEIR_BIND cudaBindTextureToMipmappedArray(WEIR_BIND_TYPE, cudaMipmappedArray_con
                                           const struct cudaChannelFormatDesc &desc)
 {
     return ::cudaBindTextureToMipmappedArray(&tex, mipmappedArray, &desc);
+}
+WEIR_BIND cudaBindTextureToMipmappedArray(WEIR_BIND_TYPE, cudaMipmappedArray_const_t mipmappedArray)
+{
+    struct cudaChannelFormatDesc desc;
+    cudaArray_t level;
+    cudaError_t error = ::cudaGetMipmappedArrayLevel(&level, mipmappedArray, 0);
+    if (error == cudaSuccess)
+        error = ::cudaGetChannelDesc(&desc, level);
+    return error == cudaSuccess ? ::cudaBindTextureToMipmappedArray(&tex, mipmappedArray, &desc)
+                                : error;
 }
 WEIR_BIND cudaUnbindTexture(WEIR_BIND_TYPE) { return ::cudaUnbindTexture(&tex); }
 WEIR_BIND cudaGetTextureAlignmentOffset(size_t *offset, WEIR_BIND_TYPE)

@@ -53,10 +53,16 @@ struct extras {
     bool too_many;
 };
 
+static unsigned texture_mip(const struct ptx_instr *i)
+{
+    return ptx_has(i, PTX_M_level) ? MIP_LEVEL : ptx_has(i, PTX_M_grad) ? MIP_GRADIENTS : MIP_BASE;
+}
+
 /* Where they begin; noperands if there are none. */
 static int first_extra(const struct ptx_instr *i)
 {
-    return handle_operand(i) + 1 + (ptx_has(i, PTX_M_level) ? 1 : ptx_has(i, PTX_M_grad) ? 2 : 0);
+    static const int picks[] = {[MIP_BASE] = 0, [MIP_LEVEL] = 1, [MIP_GRADIENTS] = 2};
+    return handle_operand(i) + 1 + picks[texture_mip(i)];
 }
 
 /* A single value is an offset only along the one axis there is, and no float. */
@@ -148,10 +154,12 @@ static struct texture_instr describe(const struct ptx_instr *i)
         t.integer = type == PTX_S32;
         t.halves = i->types[0] == PTX_F16X2 || i->types[0] == PTX_F16;
         t.gather = gathered_component(i) & 7;
+        t.mip = texture_mip(i) & 3;
     } else if (i->op == PTX_OP_txq || i->op == PTX_OP_suq) {
         texture_question(i, &q);
         t.question = q & 15;
         t.surface = i->op == PTX_OP_suq;
+        t.mip = texture_mip(i) & 3;
     } else {
         unsigned bytes = ptx_type_bits((enum ptx_type)type) / 8;
         t.mode = texture_surface_mode(i) & 3;
@@ -171,6 +179,25 @@ static struct texture_instr describe(const struct ptx_instr *i)
 static bool is_reference(const struct ptx_operand *o)
 {
     return o->var != NULL && (o->var->type == PTX_TEXREF || o->var->type == PTX_SURFREF);
+}
+
+/* The level or the gradients. */
+static bool mip_supported(const struct ptx_instr *i, unsigned g, struct diag *d)
+{
+#define REFUSE(...) diag_set(d, i->line, i->column, __VA_ARGS__)
+    const char *name = ptx_op_name(i->op);
+    int first = handle_operand(i) + 1, count = first_extra(i) - first;
+    if (i->noperands < first + count)
+        return REFUSE("%s has too few operands", name);
+    if (texture_mip(i) != MIP_GRADIENTS)
+        return true;
+    if (i->types[i->ntypes - 1] == PTX_S32)
+        return REFUSE("%s by indices takes no gradients", name);
+    unsigned last = geometry_gradients((enum texture_geometry)g) - 1;
+    return (item(&i->operands[first], last) != NULL &&
+            item(&i->operands[first + 1], last) != NULL) ||
+           REFUSE("%s has too short gradients", name);
+#undef REFUSE
 }
 
 /* Offsets and comparisons. */
@@ -218,7 +245,7 @@ bool texture_supported(const struct ptx_instr *i, struct diag *d)
         return REFUSE("%s has too few coordinates", name);
     if (i->op != PTX_OP_tex && i->op != PTX_OP_tld4)
         return true;
-    return extras_supported(i, g, d);
+    return mip_supported(i, g, d) && extras_supported(i, g, d);
 #undef REFUSE
 }
 
@@ -242,19 +269,22 @@ static LLVMValueRef store_handles(struct codegen *cg, const struct ptx_operand *
     return slot;
 }
 
-/* `offset`: NULL for none. */
+/* Rows of 32 bits from `first` on; an operand that is none has no row. */
+static void store_rows(struct codegen *cg, LLVMValueRef rows, unsigned first,
+                       const struct ptx_operand *o, unsigned count, unsigned type)
+{
+    for (unsigned k = 0; o != NULL && k < count; k++)
+        LLVMBuildStore(cg->alu.b, operand_vector(cg, item(o, k), type),
+                       row_at(cg, rows, first + k, 4));
+}
+
 static LLVMValueRef store_coordinates(struct codegen *cg, const struct ptx_operand *mem,
-                                      unsigned geometry, const struct ptx_operand *offset)
+                                      unsigned geometry, bool more)
 {
     enum texture_geometry g = (enum texture_geometry)geometry;
     LLVMValueRef slot =
-        new_rows(cg, cg->v32i32, offset != NULL ? GEOMETRY_ROWS : GEOMETRY_OFFSETS, "coordinates");
-    for (unsigned k = 0; k < geometry_coordinates(g); k++)
-        LLVMBuildStore(cg->alu.b, operand_vector(cg, coordinate_operand(mem, k), PTX_B32),
-                       row_at(cg, slot, k, 4));
-    for (unsigned k = 0; offset != NULL && k < geometry_axes(g); k++)
-        LLVMBuildStore(cg->alu.b, operand_vector(cg, item(offset, k), PTX_B32),
-                       row_at(cg, slot, GEOMETRY_OFFSETS + k, 4));
+        new_rows(cg, cg->v32i32, more ? GEOMETRY_ROWS : GEOMETRY_OFFSETS, "coordinates");
+    store_rows(cg, slot, 0, &mem->items[mem->nitems - 1], geometry_coordinates(g), PTX_B32);
     return slot;
 }
 
@@ -309,9 +339,18 @@ static bool emit_fetch(struct codegen *cg, const struct ptx_instr *i)
     struct texture_instr t = describe(i);
     const struct ptx_operand *mem = &i->operands[handle_operand(i)];
     struct extras x = find_extras(i, geometry_axes((enum texture_geometry)t.geometry));
+    enum texture_geometry g = (enum texture_geometry)t.geometry;
+    const struct ptx_operand *pick = mem + 1; /* the level or the gradients */
     t.moved = x.offset != NULL;
     LLVMValueRef out = new_rows(cg, cg->v32i32, 4, "texels");
-    LLVMValueRef where = store_coordinates(cg, mem, t.geometry, x.offset);
+    LLVMValueRef where = store_coordinates(cg, mem, t.geometry, t.moved != 0 || t.mip != MIP_BASE);
+    store_rows(cg, where, GEOMETRY_OFFSETS, x.offset, geometry_axes(g), PTX_B32);
+    if (t.mip == MIP_LEVEL) {
+        store_rows(cg, where, GEOMETRY_LEVEL, pick, 1, t.integer ? PTX_S32 : PTX_F32);
+    } else if (t.mip == MIP_GRADIENTS) {
+        store_rows(cg, where, GEOMETRY_GRADIENT_X, pick, geometry_gradients(g), PTX_F32);
+        store_rows(cg, where, GEOMETRY_GRADIENT_Y, pick + 1, geometry_gradients(g), PTX_F32);
+    }
     call_texture(cg, "weir_rt_tex", t, store_handles(cg, &mem->items[0]), where, out);
     if (i->types[0] == PTX_F16)
         write_halves(cg, &i->operands[0], out);
@@ -322,23 +361,14 @@ static bool emit_fetch(struct codegen *cg, const struct ptx_instr *i)
     return true;
 }
 
-/* Sizes at a level of detail: no texture has more than the first level, of others a GPU says 0. */
-static void clear_other_levels(struct codegen *cg, LLVMValueRef row, LLVMValueRef level)
-{
-    LLVMValueRef none = LLVMConstNull(cg->v32i32);
-    LLVMValueRef size = LLVMBuildLoad2(cg->alu.b, cg->v32i32, row, "");
-    LLVMValueRef first = LLVMBuildICmp(cg->alu.b, LLVMIntEQ, level, none, "");
-    LLVMBuildStore(cg->alu.b, LLVMBuildSelect(cg->alu.b, first, size, none, ""), row);
-}
-
 static bool emit_query(struct codegen *cg, const struct ptx_instr *i)
 {
     struct ptx_operand handle = i->operands[1];
     handle.kind = handle.var != NULL ? PTX_OPR_SYM : PTX_OPR_REG;
     LLVMValueRef out = new_rows(cg, cg->v32i32, 1, "answers");
-    call_texture(cg, "weir_rt_texture_query", describe(i), store_handles(cg, &handle), NULL, out);
     if (ptx_has(i, PTX_M_level))
-        clear_other_levels(cg, out, operand_vector(cg, &i->operands[2], PTX_S32));
+        store_rows(cg, out, 0, &i->operands[2], 1, PTX_S32);
+    call_texture(cg, "weir_rt_texture_query", describe(i), store_handles(cg, &handle), NULL, out);
     write_rows(cg, &i->operands[0], out, cg->v32i32, 4, PTX_B32);
     return true;
 }
@@ -358,7 +388,7 @@ static bool emit_surface(struct codegen *cg, const struct ptx_instr *i)
             LLVMBuildStore(cg->alu.b, v, row_at(cg, data, k, 8));
         }
     }
-    LLVMValueRef where = store_coordinates(cg, mem, t.geometry, NULL);
+    LLVMValueRef where = store_coordinates(cg, mem, t.geometry, false);
     call_texture(cg, "weir_rt_surface", t, store_handles(cg, &mem->items[0]), where, data);
     if (i->op == PTX_OP_suld)
         write_rows(cg, &i->operands[0], data, cg->v32i64, 8, PTX_B64);

@@ -300,6 +300,7 @@ static bool activate(CUcontext c)
 struct ended {
     CUmodule modules;
     CUarray arrays;
+    CUmipmappedArray mipmaps;
     CUstream streams;
     CUevent events;
 };
@@ -319,6 +320,7 @@ static void take_objects(CUcontext c, struct ended *e)
     pthread_mutex_lock(&c->lock);
     TAKE(c->modules, e->modules, module_wipe)
     TAKE(c->arrays, e->arrays, handle_wipe)
+    TAKE(c->mipmaps, e->mipmaps, mipmap_wipe)
     TAKE(c->streams, e->streams, handle_wipe)
     TAKE(c->events, e->events, handle_wipe)
     pthread_mutex_unlock(&c->lock);
@@ -334,6 +336,10 @@ static void free_taken(struct ended *e)
     for (CUarray a = e->arrays, next; a != NULL; a = next) {
         next = a->next;
         array_free(a, true);
+    }
+    for (CUmipmappedArray m = e->mipmaps, next; m != NULL; m = next) {
+        next = m->next;
+        mipmap_free(m, true);
     }
     for (CUstream s = e->streams, next; s != NULL; s = next) {
         next = s->next;

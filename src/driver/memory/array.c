@@ -7,8 +7,7 @@
 #include "base/list.h"
 #include "driver/error/site.h"
 #include "driver/objects.h"
-
-enum { ROW_ALIGNMENT = 64 };
+#include "texture/texture.h"
 
 uint32_t format_bytes(CUarray_format format)
 {
@@ -78,7 +77,7 @@ static bool size_valid(const CUDA_ARRAY3D_DESCRIPTOR *d)
                   CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE);
 }
 
-static CUresult check_of_array(const CUDA_ARRAY3D_DESCRIPTOR *d)
+CUresult array_check_desc(const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
     static const unsigned known = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST |
                                   CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_TEXTURE_GATHER;
@@ -104,25 +103,28 @@ static CUresult check_of_array(const CUDA_ARRAY3D_DESCRIPTOR *d)
 
 /* ---- life ---- */
 
+void array_lay_out(CUarray a)
+{
+    a->element = format_bytes(a->desc.Format) * a->desc.NumChannels;
+    a->pitch = texture_array_pitch(a->desc.Width * a->element);
+    a->slice = a->pitch * at_least_one(a->desc.Height);
+}
+
 static CUresult create(CUcontext c, const CUDA_ARRAY3D_DESCRIPTOR *d, CUarray *out)
 {
     CU_TRY(capture_unsafe());
-    uint32_t element = format_bytes(d->Format) * d->NumChannels;
-    uint64_t pitch = (d->Width * element + ROW_ALIGNMENT - 1) / ROW_ALIGNMENT * ROW_ALIGNMENT;
-    uint64_t slice = pitch * at_least_one(d->Height);
+    struct CUarray_st made = {.ctx = c, .desc = *d};
+    array_lay_out(&made);
     struct mem_request q = {.device = c->memory,
                             .kind = MEM_ARRAY,
                             .owner = c->device,
-                            .bytes = slice * at_least_one(d->Depth)};
+                            .bytes = made.slice * at_least_one(d->Depth)};
     void *p;
     CU_TRY(driver_from_mem(memory_alloc(&q, &p)));
     CUarray a = handle_begin(TAG_ARRAY, sizeof *a);
-    a->ctx = c;
-    a->desc = *d;
+    made.tag = a->tag;
+    *a = made;
     a->base = p;
-    a->element = element;
-    a->pitch = pitch;
-    a->slice = slice;
     pthread_mutex_lock(&c->lock);
     LIST_INSERT(c->arrays, a);
     handle_publish(a, TAG_ARRAY);
@@ -161,7 +163,7 @@ WEIR_API CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR
     CU_TRY(driver_current(&c));
     if (out == NULL || d == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = check_of_array(d);
+    CUresult r = array_check_desc(d);
     return r == CUDA_SUCCESS ? create(c, d, out) : r;
 }
 
@@ -185,6 +187,8 @@ WEIR_API CUresult cuArrayDestroy(CUarray a)
     CUresult r = driver_current_freeing(&c);
     if (r == CUDA_SUCCESS)
         r = array_check(a);
+    if (r == CUDA_SUCCESS && a->whole != NULL)
+        r = driver_error(CUDA_ERROR_INVALID_HANDLE, "a level ends with its mipmapped array");
     if (r == CUDA_SUCCESS)
         r = capture_unsafe();
     if (r == CUDA_SUCCESS)

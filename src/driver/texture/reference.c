@@ -11,7 +11,7 @@
 #include "driver/objects.h"
 #include "texture/texture.h"
 
-enum bound { BOUND_NOT, BOUND_ARRAY, BOUND_LINEAR, BOUND_PITCHED };
+enum bound { BOUND_NOT, BOUND_ARRAY, BOUND_MIPMAP, BOUND_LINEAR, BOUND_PITCHED };
 
 /* A texture reference; a surface reference uses the first fields only. */
 struct reference {
@@ -20,6 +20,7 @@ struct reference {
     struct texture texture; /* what kernels read: its address is the variable's */
     enum bound bound;
     CUarray array;              /* BOUND_ARRAY */
+    CUmipmappedArray mipmap;    /* BOUND_MIPMAP */
     CUdeviceptr memory;         /* BOUND_LINEAR, BOUND_PITCHED: aligned for textures */
     size_t bytes;               /* BOUND_LINEAR */
     size_t width, height;       /* BOUND_PITCHED: elements and rows */
@@ -63,7 +64,10 @@ static CUDA_RESOURCE_DESC reference_resource(const struct reference *r)
 {
     CUDA_RESOURCE_DESC d = {.resType = CU_RESOURCE_TYPE_ARRAY};
     d.res.array.hArray = r->array;
-    if (r->bound == BOUND_LINEAR) {
+    if (r->bound == BOUND_MIPMAP) {
+        d.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+        d.res.mipmap.hMipmappedArray = r->mipmap;
+    } else if (r->bound == BOUND_LINEAR) {
         d.resType = CU_RESOURCE_TYPE_LINEAR;
         d.res.linear.devPtr = r->memory;
         d.res.linear.format = r->format;
@@ -275,9 +279,13 @@ WEIR_API CUresult cuTexRefSetMipmappedArray(CUtexref t, CUmipmappedArray a, unsi
     CU_TRY(check_texture(t));
     if (flags != CU_TRSA_OVERRIDE_FORMAT)
         return CUDA_ERROR_INVALID_VALUE;
-    if (a == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
-    return driver_error(CUDA_ERROR_NOT_SUPPORTED, "textures of mipmapped arrays are not supported");
+    CU_TRY(mipmap_check(a));
+    struct reference to = t->r;
+    to.bound = BOUND_MIPMAP;
+    to.mipmap = a;
+    to.format = a->level[0]->desc.Format;
+    to.channels = (int)a->level[0]->desc.NumChannels;
+    return change(&t->r, &to);
 }
 
 /* Memory starts at the aligned address at or below `at`, and `offset` is how far `at` is from it;
@@ -367,7 +375,7 @@ SET(cuTexRefSetFlags, (CUtexref t, unsigned int flags), (flags & ~(unsigned)FLAG
     to.sampling.flags = flags)
 SET(cuTexRefSetBorderColor, (CUtexref t, float *color), color != NULL,
     memcpy(to.sampling.borderColor, color, sizeof to.sampling.borderColor))
-/* Of mipmapped arrays, which there are none of: kept, to be read again. */
+/* Of mipmapped arrays. */
 SET(cuTexRefSetMaxAnisotropy, (CUtexref t, unsigned int n), true, to.sampling.maxAnisotropy = n)
 SET(cuTexRefSetMipmapFilterMode, (CUtexref t, CUfilter_mode mode), true,
     to.sampling.mipmapFilterMode = mode)
@@ -415,14 +423,8 @@ GET(cuTexRefGetAddress_v2, (CUdeviceptr * at, CUtexref t),
 GET(cuTexRefGetArray, (CUarray * a, CUtexref t), a != NULL && t->r.bound == BOUND_ARRAY,
     *a = t->r.array)
 
-/* None can be bound. */
-WEIR_API CUresult cuTexRefGetMipmappedArray(CUmipmappedArray *a, CUtexref t)
-{
-    HOLD;
-    (void)a;
-    CUresult r = check_texture(t);
-    return r == CUDA_SUCCESS ? CUDA_ERROR_INVALID_VALUE : r;
-}
+GET(cuTexRefGetMipmappedArray, (CUmipmappedArray * a, CUtexref t),
+    a != NULL && t->r.bound == BOUND_MIPMAP, *a = t->r.mipmap)
 
 WEIR_API CUresult cuSurfRefGetArray(CUarray *a, CUsurfref s)
 {

@@ -213,6 +213,16 @@ static CUresult describe_array(CUarray a, struct texture *t)
     return CUDA_SUCCESS;
 }
 
+static CUresult describe_mipmap(CUmipmappedArray m, struct texture *t)
+{
+    CU_TRY(mipmap_check(m));
+    CU_TRY(describe_array(m->level[0], t));
+    t->mipmapped = true;
+    t->levels = (uint8_t)m->levels;
+    t->slices = t->depth;
+    return CUDA_SUCCESS;
+}
+
 static size_t texture_limit(CUdevice_attribute which)
 {
     int value = 0;
@@ -275,9 +285,7 @@ CUresult texture_describe(const CUDA_RESOURCE_DESC *d, struct texture *t)
     case CU_RESOURCE_TYPE_ARRAY: return describe_array(d->res.array.hArray, t);
     case CU_RESOURCE_TYPE_LINEAR: return describe_linear(d, t);
     case CU_RESOURCE_TYPE_PITCH2D: return describe_pitched(d, t);
-    case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
-                            "textures of mipmapped arrays are not supported");
+    case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY: return describe_mipmap(d->res.mipmap.hMipmappedArray, t);
     default: return CUDA_ERROR_INVALID_VALUE;
     }
 }
@@ -297,6 +305,21 @@ static bool view_texel(CUresourceViewFormat format, struct texture *t)
     return bytes == t->element;
 }
 
+/* The levels of a view; a texture of an array has one. */
+static CUresult view_levels(const CUDA_RESOURCE_VIEW_DESC *v, struct texture *t)
+{
+    unsigned first = v->firstMipmapLevel, last = v->lastMipmapLevel;
+    if (first > last || last >= (t->mipmapped ? t->levels : 1u))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!t->mipmapped)
+        return CUDA_SUCCESS;
+    *t = texture_level(t, first);
+    t->mipmapped = true;
+    t->levels = (uint8_t)(last - first + 1);
+    return CUDA_SUCCESS;
+}
+
+/* `a` is the array, or the first level. */
 static CUresult apply_view(const CUDA_RESOURCE_VIEW_DESC *v, CUarray a, struct texture *t)
 {
     if (v->format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1 &&
@@ -308,18 +331,48 @@ static CUresult apply_view(const CUDA_RESOURCE_VIEW_DESC *v, CUarray a, struct t
     if (v->format != CU_RES_VIEW_FORMAT_NONE && !view_texel(v->format, t))
         return CUDA_ERROR_INVALID_VALUE;
     if (v->width != a->desc.Width || v->height != a->desc.Height || v->depth != a->desc.Depth ||
-        v->firstMipmapLevel != 0 || v->lastMipmapLevel != 0 || v->firstLayer > v->lastLayer)
+        v->firstLayer > v->lastLayer)
         return CUDA_ERROR_INVALID_VALUE;
+    CU_TRY(view_levels(v, t));
     if (v->lastLayer == 0)
         return CUDA_SUCCESS;
     if (!t->layered || v->lastLayer >= t->depth)
         return CUDA_ERROR_INVALID_VALUE;
-    t->base += v->firstLayer * t->slice;
+    if (t->mipmapped)
+        t->layer = v->firstLayer;
+    else
+        t->base += v->firstLayer * t->slice;
     t->depth = v->lastLayer - v->firstLayer + 1;
     return CUDA_SUCCESS;
 }
 
 /* ---- sampling ---- */
+
+/* Levels of detail count 256ths. */
+static int32_t detail_part(float levels)
+{
+    double x = (double)levels * 256, most = 64 * 256;
+    x = x == x ? x : 0;
+    x = x < -most ? -most : x > most ? most : x;
+    return (int32_t)(x + most + 0.5) - (int32_t)most;
+}
+
+static CUresult sample_levels(const CUDA_TEXTURE_DESC *d, struct texture *t)
+{
+    if (!t->normalized)
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "a texture of a mipmapped array needs normalized coordinates");
+    if ((unsigned)d->mipmapFilterMode > CU_TR_FILTER_MODE_LINEAR)
+        return CUDA_ERROR_INVALID_VALUE;
+    t->between_levels = d->mipmapFilterMode == CU_TR_FILTER_MODE_LINEAR;
+    t->bias = detail_part(d->mipmapLevelBias);
+    t->least = detail_part(d->minMipmapLevelClamp);
+    t->most = detail_part(d->maxMipmapLevelClamp);
+    t->anisotropy = (uint8_t)(d->maxAnisotropy < 1    ? 1
+                              : d->maxAnisotropy > 16 ? 16
+                                                      : d->maxAnisotropy);
+    return CUDA_SUCCESS;
+}
 
 CUresult texture_sample(const CUDA_TEXTURE_DESC *d, struct texture *t)
 {
@@ -343,7 +396,16 @@ CUresult texture_sample(const CUDA_TEXTURE_DESC *d, struct texture *t)
     if (!t->buffer && t->linear && !texel_is_float(t))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "linear filtering needs elements that are read as floats");
-    return CUDA_SUCCESS;
+    return t->mipmapped ? sample_levels(d, t) : CUDA_SUCCESS;
+}
+
+/* The array of a resource that was described, or the first level; NULL: linear memory. */
+static CUarray array_of_resource(const CUDA_RESOURCE_DESC *d)
+{
+    return d->resType == CU_RESOURCE_TYPE_ARRAY ? d->res.array.hArray
+           : d->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY
+               ? d->res.mipmap.hMipmappedArray->level[0]
+               : NULL;
 }
 
 WEIR_API CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
@@ -362,10 +424,9 @@ WEIR_API CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *
                        .viewed = view != NULL};
     CUresult r = texture_describe(resource, &o.texture);
     if (r == CUDA_SUCCESS && view != NULL) {
+        CUarray a = array_of_resource(resource);
         o.view = *view;
-        r = resource->resType == CU_RESOURCE_TYPE_ARRAY
-                ? apply_view(view, resource->res.array.hArray, &o.texture)
-                : CUDA_ERROR_INVALID_VALUE;
+        r = a != NULL ? apply_view(view, a, &o.texture) : CUDA_ERROR_INVALID_VALUE;
     }
     if (r == CUDA_SUCCESS)
         r = texture_sample(sampling, &o.texture);

@@ -17,7 +17,6 @@ static void making()
     cudaExtent extent;
     unsigned flags;
     cudaArray_t a, b, null = nullptr;
-    cudaMipmappedArray_t m;
 
     MUST(cudaMallocArray(&a, &desc, 64, 16));
     ROW("no pointer", cudaMallocArray(nullptr, &desc, 64, 16), cudaErrorInvalidValue);
@@ -49,10 +48,6 @@ static void making()
         cudaErrorInvalidValue);
     ROW("nothing", cudaFreeArray(nullptr), cudaSuccess);
     ROW_UNDEFINED("no array", cudaFreeArray((cudaArray_t)text), cudaErrorInvalidResourceHandle);
-    ROW("no pointer", cudaMallocMipmappedArray(nullptr, &desc, make_cudaExtent(8, 8, 0), 2),
-        cudaErrorInvalidValue);
-    ROW("width 0", cudaMallocMipmappedArray(&m, &desc, make_cudaExtent(0, 8, 0), 2),
-        cudaErrorInvalidValue);
     ROW("nothing", cudaFreeMipmappedArray(nullptr), cudaSuccess);
     ROW("nothing", cudaGetMipmappedArrayLevel(&b, nullptr, 0), cudaErrorInvalidResourceHandle);
     ROW("nothing at all", cudaArrayGetInfo(nullptr, nullptr, nullptr, a), cudaSuccess);
@@ -62,6 +57,75 @@ static void making()
     ROW("one plane only", cudaArrayGetPlane(&b, a, 0), cudaErrorInvalidValue);
     ROW("no answer", cudaGetChannelDesc(nullptr, a), cudaErrorInvalidValue);
     ROW("no array", cudaGetChannelDesc(&out, null), cudaErrorInvalidResourceHandle);
+}
+
+static void mipmaps()
+{
+    cudaChannelFormatDesc desc = cudaCreateChannelDesc<float>(),
+                          odd = {3, 0, 0, 0, cudaChannelFormatKindFloat};
+    cudaExtent flat = make_cudaExtent(8, 8, 0);
+    cudaMipmappedArray_t m, made;
+    cudaArray_t level;
+    cudaArrayMemoryRequirements memory;
+    cudaArraySparseProperties sparse;
+    cudaResourceDesc r = {};
+    cudaTextureDesc d = {}, e;
+    cudaTextureObject_t t;
+    cudaSurfaceObject_t s;
+
+    ROW("no pointer", cudaMallocMipmappedArray(nullptr, &desc, flat, 2), cudaErrorInvalidValue);
+    ROW("no format", cudaMallocMipmappedArray(&m, nullptr, flat, 2), cudaErrorInvalidValue);
+    ROW("width 0", cudaMallocMipmappedArray(&m, &desc, make_cudaExtent(0, 8, 0), 2),
+        cudaErrorInvalidValue);
+    ROW("3 bits", cudaMallocMipmappedArray(&m, &odd, flat, 2), cudaErrorInvalidChannelDescriptor);
+    ROW("unknown flags", cudaMallocMipmappedArray(&m, &desc, flat, 2, 0x1000),
+        cudaErrorInvalidValue);
+    ROW("cube map of 5",
+        cudaMallocMipmappedArray(&m, &desc, make_cudaExtent(8, 8, 5), 2, cudaArrayCubemap),
+        cudaErrorInvalidValue);
+    ROW("row too wide", cudaMallocMipmappedArray(&m, &desc, make_cudaExtent(40000, 0, 0), 2),
+        cudaErrorInvalidValue);
+    ROW("no levels: one", cudaMallocMipmappedArray(&m, &desc, flat, 0), cudaSuccess);
+    ROW("the second", cudaGetMipmappedArrayLevel(&level, m, 1), cudaErrorInvalidValue);
+    ROW("more levels than there are", cudaMallocMipmappedArray(&m, &desc, flat, 9), cudaSuccess);
+    ROW("the last", cudaGetMipmappedArrayLevel(&level, m, 3), cudaSuccess);
+    ROW("after the last", cudaGetMipmappedArrayLevel(&level, m, 4), cudaErrorInvalidValue);
+    MUST(cudaMallocMipmappedArray(&made, &desc, flat, 3, cudaArraySurfaceLoadStore));
+    ROW("no answer", cudaGetMipmappedArrayLevel(nullptr, made, 0), cudaErrorInvalidValue);
+    MUST(cudaGetMipmappedArrayLevel(&level, made, 1));
+    ROW("past the level", cudaMemcpy2DToArray(level, 0, 0, text, 64, 20, 4, to_device),
+        cudaErrorInvalidValue);
+    ROW("the level", cudaMemcpy2DToArray(level, 0, 0, text, 64, 16, 4, to_device), cudaSuccess);
+    ROW("no answer", cudaMipmappedArrayGetMemoryRequirements(nullptr, made, 0),
+        cudaErrorInvalidValue);
+    ROW("no array", cudaMipmappedArrayGetMemoryRequirements(&memory, nullptr, 0),
+        cudaErrorInvalidValue);
+    ROW("not deferred", cudaMipmappedArrayGetMemoryRequirements(&memory, made, 0),
+        cudaErrorInvalidValue);
+    ROW("no answer", cudaMipmappedArrayGetSparseProperties(nullptr, made), cudaErrorInvalidValue);
+    ROW("no array", cudaMipmappedArrayGetSparseProperties(&sparse, nullptr), cudaErrorInvalidValue);
+    ROW("not sparse", cudaMipmappedArrayGetSparseProperties(&sparse, made), cudaErrorInvalidValue);
+    r.resType = cudaResourceTypeMipmappedArray;
+    d.normalizedCoords = 1;
+    ROW("no array", cudaCreateTextureObject(&t, &r, &d, nullptr), cudaErrorInvalidResourceHandle);
+    r.res.mipmap.mipmap = made;
+    ROW("fine", cudaCreateTextureObject(&t, &r, &d, nullptr), cudaSuccess);
+    ROW("a surface of all levels", cudaCreateSurfaceObject(&s, &r), cudaErrorInvalidValue);
+    e = d;
+    e.normalizedCoords = 0;
+    ROW("coordinates in elements", cudaCreateTextureObject(&t, &r, &e, nullptr),
+        cudaErrorInvalidValue);
+    e = d;
+    e.mipmapFilterMode = (cudaTextureFilterMode)77;
+    ROW("unknown filter", cudaCreateTextureObject(&t, &r, &e, nullptr), cudaErrorInvalidValue);
+    e = d;
+    e.readMode = cudaReadModeNormalizedFloat;
+    ROW("floats as normalized floats", cudaCreateTextureObject(&t, &r, &e, nullptr),
+        cudaErrorInvalidNormSetting);
+    ROW_UNDEFINED("a level", cudaFreeArray(level), cudaErrorInvalidResourceHandle);
+    ROW("all levels", cudaFreeMipmappedArray(made), cudaSuccess);
+    ROW_UNDEFINED("again", cudaFreeMipmappedArray(made), cudaErrorInvalidResourceHandle);
+    ROW_UNDEFINED("a level that is gone", cudaFreeArray(level), cudaErrorInvalidResourceHandle);
 }
 
 static void copying()
@@ -274,6 +338,7 @@ static void surfaces()
 static void rows()
 {
     making();
+    mipmaps();
     copying();
     textures();
     surfaces();

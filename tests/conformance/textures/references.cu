@@ -205,6 +205,42 @@ static void test_array(CUarray a)
     OK(cuTexRefSetAddressMode(tex, 0, CU_TR_ADDRESS_MODE_CLAMP));
 }
 
+/* Levels of a mipmapped array; tex reads the first, or what the clamps say. */
+static void test_mipmapped(CUarray a)
+{
+    CUDA_ARRAY3D_DESCRIPTOR d = {};
+    CUmipmappedArray m = nullptr, got = nullptr;
+    CUarray none;
+    d.Width = 8;
+    d.Format = CU_AD_FORMAT_FLOAT;
+    d.NumChannels = 1;
+    OK(cuMipmappedArrayCreate(&m, &d, 4));
+    for (unsigned n = 0; n < 4; n++) {
+        CUarray level = nullptr;
+        float v[8];
+        for (int i = 0; i < 8; i++)
+            v[i] = 100 * n + i;
+        OK(cuMipmappedArrayGetLevel(&level, m, n));
+        OK(cuMemcpyHtoA(level, 0, v, (8 >> n) * sizeof *v));
+    }
+    ERROR(cuTexRefSetMipmappedArray(tex, m, 0), CUDA_ERROR_INVALID_VALUE);
+    OK(cuTexRefSetMipmappedArray(tex, m, CU_TRSA_OVERRIDE_FORMAT));
+    OK(cuTexRefGetMipmappedArray(&got, tex));
+    CHECK(got == m);
+    ERROR(cuTexRefGetMipmappedArray(nullptr, tex), CUDA_ERROR_INVALID_VALUE);
+    ERROR(cuTexRefGetArray(&none, tex), CUDA_ERROR_INVALID_VALUE);
+    OK(cuTexRefSetFlags(tex, CU_TRSF_NORMALIZED_COORDINATES));
+    FLOATS("halves", 0, 0, 0, 4, 7);
+    OK(cuTexRefSetMipmapLevelClamp(tex, 1, 1));
+    FLOATS("halves", 100, 100, 100, 102, 103);
+    OK(cuTexRefSetMipmapLevelClamp(tex, 0, 0));
+    OK(cuTexRefSetFlags(tex, 0));
+    OK(cuTexRefSetArray(tex, a, CU_TRSA_OVERRIDE_FORMAT));
+    ERROR(cuTexRefGetMipmappedArray(&got, tex), CUDA_ERROR_INVALID_VALUE);
+    FLOATS("halves", 10, 10, 10, 10, 11);
+    OK(cuMipmappedArrayDestroy(m));
+}
+
 static void test_wrong(CUarray a)
 {
     unsigned flags;
@@ -336,6 +372,7 @@ int main()
     test_names();
     test_defaults();
     test_array(a);
+    test_mipmapped(a);
     test_wrong(a);
     test_memory();
     test_surface(a);

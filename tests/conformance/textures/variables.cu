@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "check.h"
 
@@ -329,12 +330,45 @@ static void test_devices()
     CHECK_EQ_INT(ints()[8], 5 + 9 + 9 + 7 + 2000 + 10000);
 }
 
+/* Levels of a mipmapped array: each holds its number. */
+static void test_levels()
+{
+    cudaChannelFormatDesc desc = cudaCreateChannelDesc<float>();
+    cudaMipmappedArray_t m;
+    OK(cudaMallocMipmappedArray(&m, &desc, make_cudaExtent(8, 4, 0), 4));
+    for (int n = 0; n < 4; n++) {
+        cudaArray_t level;
+        std::vector<float> v(32, (float)n);
+        size_t row = (8 >> n) * sizeof(float);
+        OK(cudaGetMipmappedArrayLevel(&level, m, n));
+        OK(cudaMemcpy2DToArray(level, 0, 0, v.data(), row, row, 4 >> n ? 4 >> n : 1,
+                               cudaMemcpyHostToDevice));
+    }
+    plane.normalized = true;
+    plane.filterMode = plane.mipmapFilterMode = cudaFilterModeLinear;
+    plane.minMipmapLevelClamp = 1.5f;
+    plane.maxMipmapLevelClamp = 3;
+    OK(cudaBindTextureToMipmappedArray(plane, m));
+    read_plane<<<1, N>>>(floats, 0.5f, 0.5f);
+    OK(cudaMemcpy(got, floats, sizeof got, cudaMemcpyDeviceToHost));
+    CHECK(got[0] == 1.5f && got[N - 1] == 1.5f);
+    plane.minMipmapLevelClamp = plane.maxMipmapLevelClamp = 0;
+    OK(cudaBindTextureToMipmappedArray(plane, m, desc));
+    read_plane<<<1, N>>>(floats, 0.5f, 0.5f);
+    OK(cudaMemcpy(got, floats, sizeof got, cudaMemcpyDeviceToHost));
+    CHECK(got[0] == 0 && got[N - 1] == 0);
+    ERROR(cudaBindTextureToMipmappedArray(&plane, nullptr, &desc), cudaErrorInvalidResourceHandle);
+    OK(cudaUnbindTexture(plane));
+    OK(cudaFreeMipmappedArray(m));
+}
+
 int main()
 {
     OK(cudaMalloc(&floats, sizeof got));
     test_linear();
     test_elements();
     test_planes();
+    test_levels();
     test_solid();
     test_refused();
     test_symbols();
