@@ -20,8 +20,11 @@ HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "names")
 CLANG = "clang++-19"
 INTRODUCTION = """# Headers: what is not there
 
-`tests/headers/names` lists the names that the public headers of CUDA 13.0 declare for host code. These are not in
-Weir's; a program that uses one is told so by the compiler. The test `headers.names` holds this table.
+`tests/headers/names` lists the names that the public headers of CUDA 13.0 declare for host code. The test
+`headers.names` holds this page to them.
+"""
+NOTHING = "All of them are in Weir's headers.\n"
+TABLE = """These are not in Weir's; a program that uses one is told so by the compiler.
 
 | header | names |
 | --- | --- |
@@ -60,7 +63,7 @@ def gaps():
             rows.append(f"| {header[:-2]} | all: there is no such header |")
         elif missing:
             rows.append(f"| `{header}` | {', '.join('`' + m + '`' for m in missing)} |")
-    return INTRODUCTION + "\n".join(rows) + "\n"
+    return INTRODUCTION + "\n" + (TABLE + "\n".join(rows) + "\n" if rows else NOTHING)
 
 
 def main():

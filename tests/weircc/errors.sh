@@ -91,6 +91,47 @@ sed 's/zähler/counter/g; s/größe\([(r<]\)/size\1/g' names.cu >host_names.cu
 run weircc -c host_names.cu
 ok
 
+# What is only there from some architecture on is missed by its name, which says too little.
+cat >later.cu <<'END'
+__global__ void k(double *p, int *q)
+{
+    atomicAdd(p, 1.0);
+    q[0] = __dp4a(q[1], q[2], q[3]);
+    q[1] = __reduce_add_sync(~0u, q[2]);
+    __nanosleep(not_anywhere);
+}
+END
+run weircc -arch=sm_52 -c later.cu
+fails
+says "later.cu:3:5: error: no matching function for call to 'atomicAdd' (of double it needs -arch=sm_60 or newer; this is for sm_52)"
+says "later.cu:4:12: error: use of undeclared identifier '__dp4a' (it needs -arch=sm_61 or newer; this is for sm_52)"
+says "'__reduce_add_sync' (it needs -arch=sm_80 or newer"
+says "'__nanosleep' (it needs -arch=sm_70 or newer"
+run weircc -arch=sm_75 -c later.cu
+fails
+says "'__reduce_add_sync' (it needs -arch=sm_80 or newer; this is for sm_75)"
+says "undeclared identifier 'not_anywhere'"
+says_not "sm_60"
+says_not "'not_anywhere' ("
+
+# cuRAND's host API is declared, for compiling; the library is not here, which linking says by name.
+cat >random.c <<'END'
+#include <curand.h>
+int main(void)
+{
+    curandGenerator_t g;
+    return curandCreateGenerator(&g, CURAND_RNG_PSEUDO_DEFAULT) != CURAND_STATUS_SUCCESS;
+}
+END
+run weircc -c random.c
+ok
+run weircc random.o -o random
+fails
+says "curandCreateGenerator"
+run weircc random.o -o random -lcurand
+fails
+says "curand"
+
 # Only host code is wrong.
 printf '__global__ void k() {}\nint main() { return missing_name; }\n' >host.cu
 run weircc -c host.cu

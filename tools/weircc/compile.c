@@ -768,7 +768,7 @@ static int compile_device_code(struct compilation *c, const char *object)
 
 int compile_job(struct driver *dr, const struct job *job, char **object)
 {
-    struct compilation c = {.dr = dr, .job = job};
+    struct compilation c = {.dr = dr, .job = job, .messages.arch = dr->build.arch};
     *object = NULL;
     bool makes_object = dr->build.phase == PHASE_COMPILE || dr->build.phase == PHASE_LINK ||
                         dr->build.phase == PHASE_LIB || dr->build.phase == PHASE_DLINK;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch_hints.h"
 #include "cccl.h"
 #include "excerpts.h"
 
@@ -152,11 +153,15 @@ static void take_head(struct messages *m, struct message *msg, const char *plain
     msg->is_error = strstr(plain, "error: ") != NULL;
     char *other = reword(plain, &msg->alone);
     msg->reworded = other != NULL;
+    char *hinted = other == NULL ? arch_hint(plain, &m->arch) : NULL;
     if (other != NULL)
         sb_append(&msg->text, other, strlen(other));
+    else if (hinted != NULL)
+        sb_append(&msg->text, hinted, strlen(hinted));
     else
         sb_append(&msg->text, line, n);
     free(other);
+    free(hinted);
 }
 
 void messages_show(struct messages *m, const char *text)

@@ -6,12 +6,13 @@
 #ifndef WEIRCC_MESSAGES_H
 #define WEIRCC_MESSAGES_H
 
-#include "options.h"
+#include "arch.h"
 
 /* The messages shown for one input file so far. */
 struct messages {
     struct strlist shown; /* their text */
     int errors;           /* how many of them are errors */
+    struct arch arch;     /* that device code is compiled for */
 };
 
 /* Prints the messages in `text` (the standard error of a clang) that were not shown before. */
