@@ -260,6 +260,9 @@ const void *rt_function_host(CUfunction function);
 cudaError_t rt_function_of(const void *host, CUfunction *out);
 /* The same in a context that was found. */
 cudaError_t rt_function_in(const struct rt_here *here, const void *host, CUfunction *out);
+/* What every launch begins with: the function, and whether the device takes that shape. */
+cudaError_t rt_prepare_launch(const void *func, const dim3 *grid, const dim3 *block, size_t shared,
+                              CUfunction *function);
 
 /* Device address and size of a registered variable in the current context. */
 cudaError_t rt_symbol(const void *host, CUdeviceptr *address, size_t *size);

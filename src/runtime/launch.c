@@ -34,6 +34,12 @@ static inline __attribute__((always_inline)) cudaError_t prepare(const void *fun
     return cudaSuccess;
 }
 
+cudaError_t rt_prepare_launch(const void *func, const dim3 *grid, const dim3 *block, size_t shared,
+                              CUfunction *function)
+{
+    return prepare(func, grid, block, shared, function);
+}
+
 static cudaError_t launch(const void *func, dim3 grid, dim3 block, void **args, size_t shared,
                           cudaStream_t stream)
 {

@@ -28,6 +28,7 @@ static void thread_free(struct rt_thread *t)
 {
     if (t->pools != NULL)
         gpu_thread_ends(t->pools);
+    rt_begun_launches_free(t->begun);
     free(t);
 }
 

@@ -25,6 +25,7 @@ struct rt_thread {
     /* Configurations of launches, a stack: the arguments of a launch may launch, too. */
     unsigned configured;
     struct configuration configurations[32];
+    struct begun_launch *begun;     /* launches in steps, the innermost first (legacy_launch.c) */
     void *pools;                    /* of the runtime's own pools (gpu/pools.h) */
     struct rt_thread *next, **link; /* of all threads */
 };
@@ -46,6 +47,9 @@ static inline struct rt_thread *rt_thread(void)
 {
     return LIKELY(rt_thread_own != NULL) ? rt_thread_own : rt_thread_new();
 }
+
+/* Forgets launches that were begun and not made. */
+void rt_begun_launches_free(struct begun_launch *innermost);
 
 /* Whether the process is a fork: a lock that another thread had is never given back there. */
 bool rt_forked(void);

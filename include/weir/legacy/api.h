@@ -41,6 +41,16 @@ cudaError_t cudaBindSurfaceToArray(const struct surfaceReference *surfref, cudaA
 cudaError_t cudaGetSurfaceReference(const struct surfaceReference **surfref, const void *symbol)
     WEIR_IS("GetSurfaceReference");
 
+/* A launch in steps: configuration, arguments at their offsets, kernel. */
+cudaError_t cudaConfigureCall(dim3 gridDim, dim3 blockDim, size_t sharedMem, cudaStream_t stream)
+    WEIR_IS("ConfigureCall");
+cudaError_t cudaSetupArgument(const void *arg, size_t size, size_t offset) WEIR_IS("SetupArgument");
+#if defined(__CUDART_API_PER_THREAD_DEFAULT_STREAM)
+cudaError_t cudaLaunch(const void *func) WEIR_IS("Launch_ptsz");
+#else
+cudaError_t cudaLaunch(const void *func) WEIR_IS("Launch");
+#endif
+
 /* The variable that `*symbol` is, points to, or names. */
 const void *weir_symbol_named(const char *const *symbol) WEIR_IS("SymbolNamed");
 
