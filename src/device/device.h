@@ -369,6 +369,9 @@ void device_graph_free(struct device_graph *g);
 /* Gives the node of the same id and kind new parameters, for later launches; a branch keeps its
  * bodies. */
 enum device_error device_graph_change(struct device_graph *g, const struct device_node *node);
+/* Other words get values at the start of later launches. */
+enum device_error device_graph_set_resets(struct device_graph *g,
+                                          const struct device_graph_reset *resets, uint32_t count);
 /* Whether no launch of it is under way, of what it was before a change neither. */
 bool device_graph_idle(const struct device_graph *g);
 /* The object by which callers know the graph: what cdp_graph_current gives its kernels. Before

@@ -476,6 +476,20 @@ enum device_error device_graph_change(struct device_graph *g, const struct devic
     return error;
 }
 
+enum device_error device_graph_set_resets(struct device_graph *g,
+                                          const struct device_graph_reset *resets, uint32_t count)
+{
+    pthread_mutex_lock(&g->lock);
+    struct graph_plan *plan = plan_to_change(g);
+    if (plan != NULL) {
+        free(plan->resets);
+        plan->resets = dup_array(resets, count, sizeof *resets);
+        plan->reset_count = count;
+    }
+    pthread_mutex_unlock(&g->lock);
+    return plan != NULL ? DEVICE_OK : DEVICE_OUT_OF_MEMORY;
+}
+
 /* Marks what a launch records, and keeps what it waits for. */
 static struct graph_slot *slots_new(struct graph_plan *plan, struct device_stream *s)
 {

@@ -99,6 +99,7 @@ struct pool *pool_of_graphs_if_made(CUdevice dev); /* else NULL */
 /* Addresses of graphs are memory only for nodes of graphs while they are not left allocated by a
  * launch: nothing else may be told of them (graph/memory.c). */
 extern atomic_uint graph_memories; /* how many there are */
+bool graph_memory_is(const struct mem_info *info);
 bool graph_memory_hides(const struct mem_info *info);
 bool graph_memory_hides_at(const void *address);
 static inline bool graph_memory_hidden(const void *address)
@@ -240,10 +241,10 @@ CUresult capture_host(struct device_stream *s, CUcontext c, CUhostFn fn, void *u
                       bool *captured);
 CUresult capture_batch(struct device_stream *s, CUcontext c, unsigned count,
                        CUstreamBatchMemOpParams *ops, unsigned flags, bool *captured);
-/* Memory in stream order; device -1: not a device's. Of a stream that is not captured: whether the
- * call is allowed at all. */
-CUresult capture_alloc(struct device_stream *s, CUcontext c, CUdevice device, size_t bytes,
-                       CUdeviceptr *out, bool *captured);
+/* Memory in stream order, of a device or managed, as `props` says; NULL: of another kind, which
+ * graphs have not. Of a stream that is not captured: whether the call is allowed at all. */
+CUresult capture_alloc(struct device_stream *s, CUcontext c, const CUmemPoolProps *props,
+                       size_t bytes, CUdeviceptr *out, bool *captured);
 CUresult capture_free(struct device_stream *s, CUcontext c, CUdeviceptr at, bool *captured);
 CUresult capture_event_record(struct device_stream *s, CUcontext c, CUevent e, bool external,
                               bool *captured);

@@ -397,7 +397,10 @@ CUgraphNode exec_node(CUgraphExec e, CUgraphNode node)
 static void mark_instantiated(CUgraph shadow, bool instantiated)
 {
     for (size_t n = 0; n < shadow->conditions.count; n++)
-        shadow->conditions.items[n]->instantiated = instantiated;
+        if (instantiated)
+            atomic_fetch_add(&shadow->conditions.items[n]->instances, 1);
+        else
+            atomic_fetch_sub(&shadow->conditions.items[n]->instances, 1);
     memory_set_instantiated(shadow, instantiated);
 }
 
@@ -471,7 +474,7 @@ static CUresult make_shadow(CUgraph g, uint64_t flags, struct build *b, CUgraph 
     GRAPH_LOCKS;
     CU_TRY(graph_lock(g, &locked));
     for (size_t n = 0; n < g->conditions.count; n++)
-        if (g->conditions.items[n]->instantiated)
+        if (g->conditions.items[n]->instances > 0)
             return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                                 "a graph with conditional nodes is instantiated once at a time");
     if (memory_instantiated(g))

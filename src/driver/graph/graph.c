@@ -89,9 +89,12 @@ void graph_free(CUgraph g)
         user_object_drop(g->objects.items[n].object, g->objects.items[n].count);
     for (size_t n = 0; n < g->conditions.count; n++)
         condition_drop(g->conditions.items[n]);
+    for (size_t n = 0; n < g->former.count; n++)
+        condition_drop(g->former.items[n]);
     free(g->nodes.items);
     free(g->objects.items);
     free(g->conditions.items);
+    free(g->former.items);
     for (size_t n = 0; n < g->retired.count; n++)
         memory_drop(g->retired.items[n]);
     free(g->retired.items);

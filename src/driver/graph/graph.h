@@ -62,6 +62,7 @@ struct graph_memory {
     uint32_t tag;
     atomic_uint refs; /* nodes that name it, an allocation that lives, work that is under way */
     CUdevice device;
+    bool managed;       /* the host may use it, too */
     void *base;         /* an alias (memory/memory.h), which has this as its user */
     uint64_t bytes;     /* of the first allocation here, the largest */
     atomic_bool inside; /* the graph that allocates it frees it: nobody else may */
@@ -149,9 +150,9 @@ struct CUgraphNode_st {
 struct graph_condition {
     uint32_t value; /* first: the handle is its address */
     uint32_t default_value, flags;
-    atomic_bool instantiated; /* an executable graph has it */
-    atomic_bool used;         /* a node has it */
-    atomic_uint refs;         /* graphs that know it */
+    atomic_uint instances; /* executable graphs that have it */
+    atomic_bool used;      /* a node has it */
+    atomic_uint refs;      /* graphs and nodes that know it */
 };
 
 struct user_hold {
@@ -174,10 +175,10 @@ struct CUgraph_st {
         struct user_hold *items;
         size_t count, cap;
     } objects;
-    struct {
+    struct conditions {
         struct graph_condition **items;
         size_t count, cap;
-    } conditions;
+    } conditions, former; /* former: of a shadow: those it had, which launches may still use */
     struct {
         struct graph_address *items;
         size_t count, cap;

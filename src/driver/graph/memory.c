@@ -14,10 +14,15 @@
 
 atomic_uint graph_memories;
 
+bool graph_memory_is(const struct mem_info *info)
+{
+    return (info->kind == MEM_POOL || info->kind == MEM_MANAGED) &&
+           handle_live(info->user, TAG_GRAPH_MEMORY);
+}
+
 bool graph_memory_hides(const struct mem_info *info)
 {
-    return info->kind == MEM_POOL && handle_live(info->user, TAG_GRAPH_MEMORY) &&
-           !atomic_load(&((struct graph_memory *)info->user)->live);
+    return graph_memory_is(info) && !atomic_load(&((struct graph_memory *)info->user)->live);
 }
 
 bool graph_memory_hides_at(const void *address)
@@ -35,19 +40,21 @@ void memory_drop(void *memory)
         return;
     if (m->last != NULL)
         device_stream_release(m->last);
-    mem_free(m->base, MEM_POOL);
+    mem_free(m->base, MEM_POOL | MEM_MANAGED);
     handle_free(m);
     atomic_fetch_sub(&graph_memories, 1);
 }
 
 /* New addresses. */
-static CUresult memory_new(CUdevice device, uint64_t bytes, struct graph_memory **out)
+static CUresult memory_new(CUdevice device, bool managed, uint64_t bytes, struct graph_memory **out)
 {
     struct graph_memory *m = handle_new(TAG_GRAPH_MEMORY, sizeof *m);
-    struct mem_info like = {
-        .kind = MEM_POOL, .device = device_ordinal(driver_device(device)), .user = m};
+    struct mem_info like = {.kind = managed ? MEM_MANAGED : MEM_POOL,
+                            .device = managed ? MEM_HOST : device_ordinal(driver_device(device)),
+                            .user = m};
     atomic_init(&m->refs, 1);
     m->device = device;
+    m->managed = managed;
     m->bytes = bytes;
     CUresult r = driver_from_mem(mem_alias_new(bytes, &like, &m->base));
     if (r != CUDA_SUCCESS) {
@@ -139,10 +146,8 @@ CUresult params_alloc(const CUDA_MEM_ALLOC_NODE_PARAMS *alloc, struct node_param
     if (p->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "memory of graphs cannot be shared with other processes");
-    if (p->allocType == CU_MEM_ALLOCATION_TYPE_MANAGED)
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
-                            "allocations of managed memory in graphs are not supported");
-    if (p->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+    if ((p->allocType != CU_MEM_ALLOCATION_TYPE_PINNED &&
+         p->allocType != CU_MEM_ALLOCATION_TYPE_MANAGED) ||
         p->location.type != CU_MEM_LOCATION_TYPE_DEVICE || p->location.id < 0 ||
         p->location.id >= driver_device_count())
         return CUDA_ERROR_INVALID_VALUE;
@@ -159,8 +164,7 @@ CUresult params_alloc(const CUDA_MEM_ALLOC_NODE_PARAMS *alloc, struct node_param
 static struct graph_memory *memory_find(CUdeviceptr at)
 {
     struct mem_info info;
-    if (!mem_find((void *)(uintptr_t)at, &info) || info.kind != MEM_POOL || info.base != at ||
-        !handle_live(info.user, TAG_GRAPH_MEMORY))
+    if (!mem_find((void *)(uintptr_t)at, &info) || info.base != at || !graph_memory_is(&info))
         return NULL;
     struct graph_memory *m = info.user;
     unsigned refs = atomic_load(&m->refs);
@@ -241,14 +245,14 @@ static void mark_before(CUgraph g, const CUgraphNode *nodes, size_t count)
 
 /* The smallest addresses that fit and are free when a node after `deps` is reached; or NULL. */
 static struct graph_memory *find_free(CUgraph g, const CUgraphNode *deps, size_t count,
-                                      CUdevice device, uint64_t bytes)
+                                      CUdevice device, bool managed, uint64_t bytes)
 {
     struct graph_memory *best = NULL;
     bool marked = false;
     for (size_t n = 0; n < g->addresses.count; n++) {
         const struct graph_address *p = &g->addresses.items[n];
-        if (p->freed == NULL || p->memory->device != device || p->memory->bytes < bytes ||
-            (best != NULL && best->bytes <= p->memory->bytes))
+        if (p->freed == NULL || p->memory->device != device || p->memory->managed != managed ||
+            p->memory->bytes < bytes || (best != NULL && best->bytes <= p->memory->bytes))
             continue;
         if (!marked)
             mark_before(g, deps, count);
@@ -262,11 +266,12 @@ static struct graph_memory *find_free(CUgraph g, const CUgraphNode *deps, size_t
 static CUresult claim_alloc(CUgraph g, const CUgraphNode *deps, size_t count, struct memory_node *m)
 {
     CUdevice device = m->params.poolProps.location.id;
-    struct graph_memory *found = find_free(g, deps, count, device, m->params.bytesize);
+    bool managed = m->params.poolProps.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED;
+    struct graph_memory *found = find_free(g, deps, count, device, managed, m->params.bytesize);
     if (found != NULL) {
         memory_hold(found);
     } else {
-        CU_TRY(memory_new(device, m->params.bytesize, &found));
+        CU_TRY(memory_new(device, managed, m->params.bytesize, &found));
     }
     m->memory = found;
     m->params.dptr = (CUdeviceptr)(uintptr_t)found->base;

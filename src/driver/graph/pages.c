@@ -246,8 +246,7 @@ static CUresult end_life(struct graph_memory *m, struct device_stream *s)
 bool graph_memory_free(CUdeviceptr at, struct device_stream *s, CUresult *r)
 {
     struct mem_info info;
-    if (!mem_find((void *)(uintptr_t)at, &info) || info.kind != MEM_POOL || info.base != at ||
-        !handle_live(info.user, TAG_GRAPH_MEMORY))
+    if (!mem_find((void *)(uintptr_t)at, &info) || info.base != at || !graph_memory_is(&info))
         return false;
     struct graph_memory *m = info.user;
     pthread_mutex_lock(&pages_lock);

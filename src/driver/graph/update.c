@@ -96,8 +96,7 @@ static CUgraphExecUpdateResult update_allowed(const struct node_params *now,
         return CU_GRAPH_EXEC_UPDATE_SUCCESS;
     case CU_GRAPH_NODE_TYPE_CONDITIONAL:
         return now->conditional.type == to->conditional.type &&
-                       now->conditional.size == to->conditional.size &&
-                       now->conditional.condition == to->conditional.condition
+                       now->conditional.size == to->conditional.size
                    ? CU_GRAPH_EXEC_UPDATE_SUCCESS
                    : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
     default: return CU_GRAPH_EXEC_UPDATE_SUCCESS;
@@ -278,11 +277,23 @@ static bool pair_graphs(struct pairing *p, CUgraph a, CUgraph b)
     return true;
 }
 
+/* A conditional node is decided by the new handle's value from the next launch on. */
+static CUresult take_condition(CUgraphExec e, CUgraphNode shadow, CUgraphNode node)
+{
+    struct graph_condition *former = shadow->p.conditional.condition;
+    condition_hold(node->p.conditional.condition);
+    shadow->p.conditional.condition = node->p.conditional.condition;
+    vec_push(&e->shadow->former, former);
+    return forward_change(e, shadow);
+}
+
 static CUresult update_apply(CUgraphExec e, const struct pairing *p)
 {
     for (size_t n = 0; n < p->count; n++) {
         CUgraphNode shadow = p->items[n].shadow, node = p->items[n].node;
         struct node_params params;
+        if (node->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+            CU_TRY(take_condition(e, shadow, node));
         if (node->p.type == CU_GRAPH_NODE_TYPE_GRAPH ||
             node->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL ||
             node->p.type == CU_GRAPH_NODE_TYPE_EMPTY)
@@ -300,6 +311,75 @@ static CUresult update_apply(CUgraphExec e, const struct pairing *p)
         if (p->items[n].node->p.type == CU_GRAPH_NODE_TYPE_GRAPH)
             memory_follow(p->items[n].shadow->p.child, p->items[n].node->p.child);
     return e->memory != NULL ? exec_memory_renew(e) : CUDA_SUCCESS;
+}
+
+/* ---- conditional handles ---- */
+
+/* The shadow knows the handles of the graph instead of its own. */
+static void adopt_handles(CUgraphExec e, CUgraph shadow, CUgraph g)
+{
+    for (size_t n = 0; n < shadow->conditions.count; n++) {
+        atomic_fetch_sub(&shadow->conditions.items[n]->instances, 1);
+        vec_push(&e->shadow->former, shadow->conditions.items[n]);
+    }
+    shadow->conditions.count = 0;
+    for (size_t n = 0; n < g->conditions.count; n++) {
+        condition_hold(g->conditions.items[n]);
+        atomic_fetch_add(&g->conditions.items[n]->instances, 1);
+        vec_push(&shadow->conditions, g->conditions.items[n]);
+    }
+}
+
+struct resets {
+    struct device_graph_reset *items;
+    size_t count, cap;
+};
+
+static void list_resets(CUgraph shadow, struct resets *out)
+{
+    for (size_t n = 0; n < shadow->conditions.count; n++) {
+        struct graph_condition *c = shadow->conditions.items[n];
+        struct device_graph_reset reset = {&c->value, c->default_value};
+        if (c->flags & CU_GRAPH_COND_ASSIGN_DEFAULT)
+            vec_push(out, reset);
+    }
+    for (size_t n = 0; n < shadow->nodes.count; n++) {
+        const struct node_params *p = &shadow->nodes.items[n]->p;
+        if (p->type == CU_GRAPH_NODE_TYPE_GRAPH)
+            list_resets(p->child, out);
+        for (unsigned b = 0; p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL && b < p->conditional.size;
+             b++)
+            list_resets(p->conditional.bodies[b], out);
+    }
+}
+
+/* Handles and their default values are those of the graph that the shadow was updated from. What
+ * launches that are under way may read stays, as with the program's objects. */
+static CUresult adopt_all_handles(CUgraphExec e, CUgraph shadow, CUgraph g, const struct pairing *p)
+{
+    struct conditions *former = &e->shadow->former;
+    adopt_handles(e, shadow, g);
+    for (size_t n = 0; n < p->count; n++) {
+        const struct node_params *to = &p->items[n].shadow->p, *from = &p->items[n].node->p;
+        if (to->type == CU_GRAPH_NODE_TYPE_GRAPH)
+            adopt_handles(e, to->child, from->child);
+        for (unsigned b = 0; to->type == CU_GRAPH_NODE_TYPE_CONDITIONAL && b < to->conditional.size;
+             b++)
+            adopt_handles(e, to->conditional.bodies[b], from->conditional.bodies[b]);
+    }
+    if (former->count == 0 && e->shadow->conditions.count == 0)
+        return CUDA_SUCCESS;
+    struct resets resets = {0};
+    list_resets(e->shadow, &resets);
+    CUresult r = driver_from_device(
+        e->ctx, device_graph_set_resets(e->device, resets.items, (uint32_t)resets.count));
+    free(resets.items);
+    if (!device_graph_idle(e->device))
+        return r;
+    for (size_t n = 0; n < former->count; n++)
+        condition_drop(former->items[n]);
+    former->count = 0;
+    return r;
 }
 
 /* ---- objects of the program's ---- */
@@ -369,6 +449,7 @@ static CUresult update(CUgraphExec e, CUgraph shadow, CUgraph g, CUgraphExecUpda
     } else {
         memory_follow(shadow, g);
         adopt_all(e, shadow, g, &p, before);
+        r = adopt_all_handles(e, shadow, g, &p);
     }
     if (info != NULL)
         *info = p.info;

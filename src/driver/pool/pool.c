@@ -351,12 +351,17 @@ static __attribute__((noinline)) CUresult alloc_captured(CUdeviceptr *out, size_
     if (h != NULL && pool_check_own(h) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_VALUE;
     CUmemoryPool from = h != NULL ? h : pool_current_if_made(c->ordinal);
-    bool plain = from == NULL || (pool_is_devices(&from->props) &&
-                                  from->props.handleTypes == CU_MEM_HANDLE_TYPE_NONE);
-    CUdevice device = !plain ? -1 : h != NULL ? h->ordinal : c->ordinal;
+    bool managed = from != NULL && from->props.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED;
+    bool plain =
+        from == NULL || managed ||
+        (pool_is_devices(&from->props) && from->props.handleTypes == CU_MEM_HANDLE_TYPE_NONE);
+    bool placed = from != NULL && from->props.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemPoolProps props = {
+        .allocType = managed ? CU_MEM_ALLOCATION_TYPE_MANAGED : CU_MEM_ALLOCATION_TYPE_PINNED,
+        .location = {CU_MEM_LOCATION_TYPE_DEVICE, placed ? from->props.location.id : c->ordinal}};
     struct mem_site site = {.at = by.at, .call = by.call, .stream = device_stream_id(s)};
     mem_site_set(&site);
-    CUresult r = capture_alloc(s, c, device, bytes, out, captured);
+    CUresult r = capture_alloc(s, c, plain ? &props : NULL, bytes, out, captured);
     mem_site_set(&(struct mem_site){0});
     return r;
 }
@@ -470,11 +475,11 @@ static __attribute__((noinline)) CUresult free_other(CUdeviceptr at, struct devi
     struct mem_info info;
     if (at == 0)
         return CUDA_SUCCESS;
+    if (graph_memory_free(at, s, &r))
+        return r;
     if (mem_find(p, &info) && info.kind == MEM_MANAGED && info.base == at)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "cuMemFreeAsync: managed memory is not freed in stream order");
-    if (graph_memory_free(at, s, &r))
-        return r;
     bool imported = imported_free(p);
     /* What cuMemAlloc made may be freed in stream order, too. */
     if (mem_retire(p, imported ? MEM_POOL | MEM_PINNED : MEM_DEVICE) == MEM_OK)

@@ -131,22 +131,19 @@ CUresult capture_batch(struct device_stream *s, CUcontext c, unsigned count,
 
 /* ---- memory in stream order ---- */
 
-CUresult capture_alloc(struct device_stream *s, CUcontext c, CUdevice device, size_t bytes,
-                       CUdeviceptr *out, bool *captured)
+CUresult capture_alloc(struct device_stream *s, CUcontext c, const CUmemPoolProps *props,
+                       size_t bytes, CUdeviceptr *out, bool *captured)
 {
     struct node_params p = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
-    CUDA_MEM_ALLOC_NODE_PARAMS alloc = {
-        .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                      .location = {CU_MEM_LOCATION_TYPE_DEVICE, device}},
-        .bytesize = bytes};
+    CUDA_MEM_ALLOC_NODE_PARAMS alloc = {.bytesize = bytes};
     CU_TRY(look(s, c, captured));
     if (!*captured)
         return capture_wait(s, c);
-    if (device < 0)
-        return driver_error(
-            CUDA_ERROR_NOT_SUPPORTED,
-            "allocations of host and managed memory, and of pools that other processes "
-            "can import, are not supported in graphs");
+    if (props == NULL)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "allocations of host memory, and of pools that other processes can "
+                            "import, are not supported in graphs");
+    alloc.poolProps = *props;
     if (bytes == 0) { /* no bytes are no memory, here as elsewhere */
         *out = 0;
         return CUDA_SUCCESS;

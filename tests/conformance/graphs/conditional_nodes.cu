@@ -137,6 +137,60 @@ static void choice()
     OK(cudaGraphDestroy(g));
 }
 
+/* A graph whose switch takes case `value` where nothing else says so, or what d[0] says. */
+static cudaGraph_t switching(unsigned value, bool decides, int base)
+{
+    cudaGraph_t g, bodies[3];
+    cudaGraphConditionalHandle handle;
+    cudaGraphNode_t k = nullptr;
+    OK(cudaGraphCreate(&g, 0));
+    OK(cudaGraphConditionalHandleCreate(&handle, g, value, cudaGraphCondAssignDefault));
+    if (decides)
+        k = kernel(g, nullptr, (void *)decide, handle, d);
+    conditional(g, k, handle, cudaGraphCondTypeSwitch, 3, bodies);
+    for (int i = 0; i < 3; i++)
+        kernel(bodies[i], nullptr, (void *)put, d + 1, base + i);
+    return g;
+}
+
+/* An update takes the handle of the other graph, with its default value; kernels set that one. */
+static void updated()
+{
+    cudaGraphExec_t exec, other;
+    cudaGraphExecUpdateResultInfo info;
+    cudaGraph_t first = switching(0, false, 100);
+    OK(cudaGraphInstantiate(&exec, first, 0));
+    run(exec, 0);
+    CHECK_EQ_INT(result(1), 100);
+    for (unsigned i = 0; i < 4; i++) {
+        cudaGraph_t next = switching((2 + i) % 3, false, 200 + 10 * i);
+        OK(cudaGraphExecUpdate(exec, next, &info));
+        CHECK_EQ_INT(info.result, cudaGraphExecUpdateSuccess);
+        OK(cudaGraphDestroy(next)); /* the executable graph has what it needs */
+        run(exec, 0);
+        CHECK_EQ_INT(result(1), 200 + 10 * i + (2 + i) % 3);
+    }
+    OK(cudaGraphExecUpdate(exec, first, &info));
+    run(exec, 0);
+    CHECK_EQ_INT(result(1), 100);
+    FAILS(cudaGraphInstantiate(&other, first, 0), cudaErrorNotSupported); /* it is, again */
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphInstantiate(&exec, first, 0));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(first));
+    first = switching(0, true, 300);
+    cudaGraph_t second = switching(1, true, 400);
+    OK(cudaGraphInstantiate(&exec, first, 0));
+    OK(cudaGraphExecUpdate(exec, second, &info));
+    for (int i = 0; i < 3; i++) {
+        run(exec, i);
+        CHECK_EQ_INT(result(1), 400 + i);
+    }
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(first));
+    OK(cudaGraphDestroy(second));
+}
+
 static void wrong()
 {
     cudaGraph_t g, clone;
@@ -169,6 +223,7 @@ int main()
     if_else();
     loop();
     choice();
+    updated();
     wrong();
     OK(cudaStreamDestroy(s));
     OK(cudaFree(d));

@@ -424,6 +424,65 @@ static void captured_of_shared_pool(cudaStream_t s)
     cudaGetLastError();
 }
 
+#if CUDART_VERSION >= 13000
+/* Managed memory, which the host uses between launches. `p`: what the graph put into it is 7. */
+static void use_managed(cudaGraphExec_t e, int *p, cudaStream_t s)
+{
+    cudaPointerAttributes is;
+    OK(cudaGraphLaunch(e, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaPointerGetAttributes(&is, p));
+    CHECK_EQ_INT(is.type, cudaMemoryTypeManaged);
+    CHECK_EQ_INT(*p, 7);
+    *p = 8;
+    OK(cudaMemcpyAsync(p + 1, p, sizeof *p, cudaMemcpyDefault, s));
+    OK(cudaStreamSynchronize(s));
+    CHECK_EQ_INT(p[1], 8);
+    OK(cudaFreeAsync(p, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaPointerGetAttributes(&is, p));
+    CHECK_EQ_INT(is.type, cudaMemoryTypeUnregistered);
+}
+
+static void managed(cudaStream_t s)
+{
+    cudaGraph_t g = graph();
+    cudaGraphNode_t n, last;
+    cudaMemAllocNodeParams w = wish(4096);
+    int *p, *q, value = 7;
+    w.poolProps.allocType = cudaMemAllocationTypeManaged;
+    OK(cudaGraphAddMemAllocNode(&n, g, nullptr, 0, &w));
+    p = (int *)w.dptr;
+    Args<int *, int> args(p, value);
+    last = kernel(g, n, (void *)put, args.pointers);
+    /* what was managed memory is no device's own later in the graph */
+    cudaMemAllocNodeParams inner = w, device = wish(64);
+    OK(cudaGraphAddMemAllocNode(&n, g, &last, 1, &inner));
+    release(g, n, (int *)inner.dptr);
+    OK(cudaGraphAddMemAllocNode(&last, g, nullptr, 0, &device));
+    CHECK(device.dptr != inner.dptr);
+    release(g, last, (int *)device.dptr);
+    cudaGraphExec_t e = exec(g);
+    for (int i = 0; i < 2; i++)
+        use_managed(e, p, s);
+    OK(cudaGraphExecDestroy(e));
+    OK(cudaGraphDestroy(g));
+
+    cudaMemPool_t pool;
+    cudaMemPoolProps props = w.poolProps;
+    OK(cudaMemPoolCreate(&pool, &props));
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
+    OK(cudaMallocFromPoolAsync((void **)&q, 64, pool, s));
+    put<<<1, 1, 0, s>>>(q, value);
+    OK(cudaStreamEndCapture(s, &g));
+    e = exec(g);
+    use_managed(e, q, s);
+    OK(cudaGraphExecDestroy(e));
+    OK(cudaGraphDestroy(g));
+    OK(cudaMemPoolDestroy(pool));
+}
+#endif
+
 /* A graph with memory nodes can be given away to be a part of another one. */
 static void given_away(cudaStream_t s)
 {
@@ -564,6 +623,9 @@ int main()
     captured(s);
     captured_set(s);
     captured_of_shared_pool(s);
+#if CUDART_VERSION >= 13000
+    managed(s);
+#endif
     restrictions();
     updated(s);
     given_away(s);
