@@ -149,7 +149,7 @@ struct CUmipmappedArray_st {
     unsigned levels;
     CUcontext ctx;
     char *base;
-    CUarray level[MIPMAP_LEVELS]; /* which begin one behind the other, as texture_level says */
+    CUarray level[MIPMAP_LEVELS]; /* which begin one after the other, as texture_level says */
     struct CUmipmappedArray_st *next, **link;
 };
 

@@ -62,7 +62,7 @@ struct texture {
     uint64_t pitch, slice; /* bytes from row to row (below 2^32), from slice to slice */
     uint8_t border[16];    /* an element of its colour, see texture_set_border */
 
-    /* Of mipmapped arrays. What stands above describes the first level; the others lie behind it,
+    /* Of mipmapped arrays. What stands above describes the first level; the others lie after it,
      * see texture_level. Levels of detail count 256ths. */
     bool mipmapped;
     bool between_levels;       /* filter: linear between two levels, else the nearest one */

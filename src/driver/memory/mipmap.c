@@ -1,4 +1,4 @@
-/* mipmap: mipmapped CUDA arrays: levels one behind the other in one piece of memory, each an array
+/* mipmap: mipmapped CUDA arrays: levels one after the other in one piece of memory, each an array
  * of its own to copies and surfaces. Textures find the levels by the same rule (texture_level). */
 #include "base/bits.h"
 #include "base/list.h"

@@ -102,6 +102,8 @@ static void mipmaps()
         cudaErrorInvalidValue);
     ROW("not deferred", cudaMipmappedArrayGetMemoryRequirements(&memory, made, 0),
         cudaErrorInvalidValue);
+    ROW("unknown device", cudaMipmappedArrayGetMemoryRequirements(&memory, made, 77),
+        cudaErrorInvalidValue);
     ROW("no answer", cudaMipmappedArrayGetSparseProperties(nullptr, made), cudaErrorInvalidValue);
     ROW("no array", cudaMipmappedArrayGetSparseProperties(&sparse, nullptr), cudaErrorInvalidValue);
     ROW("not sparse", cudaMipmappedArrayGetSparseProperties(&sparse, made), cudaErrorInvalidValue);
