@@ -3,13 +3,14 @@
  * picks the nearest level, or two whose elements are weighed as two planes of a volume are.
  *
  * Lanes that read the same levels are served together: a fetch from one level is the same as from a
- * texture of that size. */
+ * texture of that size. How gradients are measured, and what is cut off, was found by asking an
+ * H100. */
 #include <string.h>
 
 #include "texture/corners.h"
 #include "texture/filter.h"
 
-enum { ONE_LEVEL = 256, NO_DETAIL = 64 * ONE_LEVEL };
+enum { ONE_LEVEL = 256, MOST_DETAIL = 64 * ONE_LEVEL };
 
 struct texture texture_level(const struct texture *t, unsigned n)
 {
@@ -30,103 +31,132 @@ struct texture texture_level(const struct texture *t, unsigned n)
 
 /* ---- levels of detail ---- */
 
-/* A number of levels in 256ths, rounded; what is no number is 0. */
-static int32_t detail_of(double levels)
+/* A number of levels in 256ths, cut off; what is no number is 0. */
+static int32_t detail_of(float levels)
 {
-    double most = NO_DETAIL, x = levels * ONE_LEVEL;
+    float most = MOST_DETAIL, x = levels * ONE_LEVEL;
     x = x == x ? x : 0;
-    x = x < -most ? -most : x > most ? most : x;
-    return (int32_t)(x + most + 0.5) - NO_DETAIL;
+    return floor_to_int(clamp_float(x, -most, most));
 }
 
-/* log2(x) / 2 of a positive number: by a series, which is the same on every CPU. */
-static double half_log2(double x)
+/* log2(x) of a number from 1 to below 2: by a series, which is the same on every CPU. */
+static double log2_of_fraction(double x)
 {
-    uint64_t bits;
-    memcpy(&bits, &x, 8);
-    int exponent = (int)(bits >> 52) - 1023;
-    bits = (bits & 0xfffffffffffff) | 0x3ff0000000000000;
-    memcpy(&x, &bits, 8);
     double s = (x - 1) / (x + 1), square = s * s, sum = 0;
-    for (int n = 17; n > 0; n -= 2)
+    for (int n = 21; n > 0; n -= 2)
         sum = sum * square + 1.0 / n;
-    return 0.5 * exponent + s * sum * 1.4426950408889634; /* 1 / log(2) */
+    return 2 * s * sum * 1.4426950408889634; /* 1 / log(2) */
 }
 
-/* How far neighbours are from each other, in elements of the first level. */
-struct gradients {
-    double x[3], y[3];
+/* log2 of a positive number in 256ths: of the middle of a 256th of its power of two, but for the
+ * first; below the next power. */
+static int32_t detail_of_length(float length)
+{
+    uint32_t bits;
+    memcpy(&bits, &length, 4);
+    int32_t exponent = (int32_t)(bits >> 23) - 127, part = (int32_t)(bits >> 15 & 255);
+    int32_t rest = (int32_t)(ONE_LEVEL * log2_of_fraction(1 + (part + 0.5) / 256) + 0.5);
+    rest = part == 0 ? 0 : rest < 255 ? rest : 255;
+    return clamp_index(exponent * ONE_LEVEL + rest + MOST_DETAIL, 2 * MOST_DETAIL) - MOST_DETAIL;
+}
+
+/* Directions in elements of the first level. */
+struct direction {
+    float of[3];
 };
 
-static double squared(const double v[3]) { return v[0] * v[0] + v[1] * v[1] + v[2] * v[2]; }
+static struct direction combined(struct direction a, struct direction b, float sign)
+{
+    for (int k = 0; k < 3; k++)
+        a.of[k] += sign * b.of[k];
+    return a;
+}
+
+/* Nearly: of the largest component all, of the next 11/32, of the last a quarter. */
+static float length_of(struct direction d)
+{
+    float size[3];
+    for (int k = 0; k < 3; k++)
+        size[k] = d.of[k] < 0 ? -d.of[k] : d.of[k];
+    float a = size[0] < size[1] ? size[1] : size[0], b = size[0] < size[1] ? size[0] : size[1];
+    float most = a < size[2] ? size[2] : a, rest = a < size[2] ? a : size[2];
+    float next = rest < b ? b : rest, least = rest < b ? rest : b;
+    return most + next * (11.0f / 32) + least * 0.25f;
+}
 
 /* Gradients of a direction become those of the place where it meets a face: the quotient's rule. */
-static void meet_gradients(const double at[3], double g[3])
+static void meet_gradients(const float at[3], float g[3])
 {
-    double size[3];
+    float size[3];
     for (int k = 0; k < 3; k++)
         size[k] = at[k] < 0 ? -at[k] : at[k];
     int major = size[2] >= size[0] && size[2] >= size[1] ? 2 : size[1] >= size[0] ? 1 : 0;
     int s = major == 0 ? 2 : 0, v = major == 1 ? 2 : 1;
-    double m = at[major], by = 2 * m * m;
-    double ds = (g[s] * m - at[s] * g[major]) / by, dv = (g[v] * m - at[v] * g[major]) / by;
+    float m = at[major], by = 2 * m * m;
+    float ds = (g[s] * m - at[s] * g[major]) / by, dv = (g[v] * m - at[v] * g[major]) / by;
     g[0] = ds;
     g[1] = dv;
     g[2] = 0;
 }
 
-static struct gradients gradients_of(const struct texture *t, enum texture_geometry g,
-                                     const uint32_t (*in)[LANES], int l)
+/* A lane's gradient, which stands in the rows from `row` on. */
+static struct direction gradient_of(const struct texture *t, enum texture_geometry g,
+                                    const uint32_t (*in)[LANES], unsigned row, int l)
 {
-    struct gradients d = {{0}, {0}};
-    bool cube = g == GEOMETRY_CUBE || g == GEOMETRY_ACUBE;
-    for (unsigned k = 0; k < geometry_gradients(g); k++) {
-        d.x[k] = float_from_bits(in[GEOMETRY_GRADIENT_X + k][l]);
-        d.y[k] = float_from_bits(in[GEOMETRY_GRADIENT_Y + k][l]);
-    }
-    if (cube) {
+    const float size[3] = {(float)t->width, (float)t->height,
+                           g == GEOMETRY_3D ? (float)t->depth : 1};
+    struct direction d = {{0}};
+    for (unsigned k = 0; k < geometry_gradients(g); k++)
+        d.of[k] = float_from_bits(in[row + k][l]);
+    if (g == GEOMETRY_CUBE || g == GEOMETRY_ACUBE) {
         unsigned first = g == GEOMETRY_ACUBE ? 1 : 0;
-        double at[3];
+        float at[3];
         for (unsigned k = 0; k < 3; k++)
             at[k] = float_from_bits(in[first + k][l]);
-        meet_gradients(at, d.x);
-        meet_gradients(at, d.y);
+        meet_gradients(at, d.of);
     }
-    const double size[3] = {t->width, t->height, g == GEOMETRY_3D ? t->depth : 1};
-    for (int k = 0; k < 3; k++) {
-        d.x[k] *= size[k];
-        d.y[k] *= size[k];
-    }
+    for (int k = 0; k < 3 && t->normalized; k++)
+        d.of[k] *= size[k];
     return d;
 }
 
-/* What a lane's gradients ask for: `count` fetches along the longer of them, each of a level of
- * detail that covers its part of it. */
+/* What a lane's gradients ask for: a level of detail, and fetches one element of that level apart
+ * along the longer direction. */
 struct footprint {
-    double detail;
-    unsigned count;
-    bool along_y;
+    int32_t detail;
+    float ratio; /* of the directions, 1 to the sampler's most */
+    struct direction along;
+    float length;
 };
 
-static struct footprint footprint_of(const struct gradients *d, unsigned most)
+/* Gradients that point the same way add up; the sum of two has 11/16 of its length. */
+static struct footprint footprint_of(struct direction x, struct direction y, float most)
 {
-    double x = squared(d->x), y = squared(d->y);
-    double longer = x > y ? x : y, shorter = x > y ? y : x;
-    struct footprint f = {.detail = -(double)NO_DETAIL, .count = 1, .along_y = y > x};
-    while (f.count < most && shorter * f.count * f.count < longer)
-        f.count++;
-    double of_one = longer / ((double)f.count * f.count);
-    if (of_one >= 0x1p-1000) /* not so: 0, or no number */
-        f.detail = of_one <= 0x1p1000 ? half_log2(of_one) : NO_DETAIL;
+    struct direction all[4] = {x, y, combined(x, y, 1), combined(x, y, -1)};
+    struct footprint f = {.ratio = 1};
+    float shorter = 0;
+    for (int n = 0; n < 4; n++) {
+        float length = length_of(all[n]) * (n < 2 ? 1 : 11.0f / 16);
+        shorter = n == 0 || (n == 1 && length < shorter) ? length : shorter;
+        if (n == 0 || length > f.length) {
+            f.length = length;
+            f.along = all[n];
+        }
+    }
+    f.detail = -MOST_DETAIL;
+    if (!(f.length > 0)) /* nothing, or no number */
+        return f;
+    shorter = shorter > f.length / most ? shorter : f.length / most;
+    f.ratio = f.length <= 0x1p100f ? f.length / shorter : 1;
+    f.detail = detail_of_length(f.length / f.ratio);
     return f;
 }
 
-/* With the sampler's bias, inside its clamps and the levels there are. */
+/* Inside the sampler's clamps and the levels there are. */
 static int32_t clamped_detail(const struct texture *t, int32_t detail)
 {
-    detail += t->bias;
-    detail = detail > t->least ? detail : t->least;
     detail = detail < t->most ? detail : t->most;
+    detail = detail > t->least ? detail : t->least;
     return clamp_index(detail, (t->levels - 1) * ONE_LEVEL);
 }
 
@@ -245,28 +275,47 @@ static void fetch_details(const struct texture *t, struct texture_instr i, uint3
 
 /* ---- several fetches along a gradient ---- */
 
-/* Lanes that ask for more than one: the mean of fetches at equal distances along the longer
- * gradient. */
+/* Of an even number of fetches, each is an element of the level away from the next, and has its
+ * part of the footprint's length: the outermost two what is left. */
+static unsigned fetches_of(const struct footprint *f)
+{
+    return f->ratio > 1 ? 2 * (unsigned)((f->ratio + 1.999f) / 2) : 1;
+}
+
+/* The n-th one's place, in elements from the middle, and weight. */
+static float place_of(const struct footprint *f, unsigned n, float *weight)
+{
+    unsigned count = fetches_of(f);
+    bool outer = n == 0 || n + 1 == count;
+    float left = (f->ratio - (float)(count - 2)) / 2;
+    *weight = (outer ? left : 1) / f->ratio;
+    float nearest = f->ratio < 2 ? (f->ratio - 1) / 2 : 0.5f;
+    return ((float)n - (float)(count - 1) / 2) * 2 * nearest;
+}
+
 static void fetch_along(const struct texture *t, struct texture_instr i, uint32_t mask,
                         const int32_t *detail, const struct footprint *of,
                         const uint32_t (*in)[LANES], uint32_t (*out)[LANES])
 {
-    unsigned first = geometry_layered((enum texture_geometry)i.geometry) ? 1 : 0, most = 1;
+    unsigned first = geometry_layered((enum texture_geometry)i.geometry) ? 1 : 0, most = 0;
+    const float size[2] = {(float)t->width, (float)t->height};
     uint32_t at[GEOMETRY_ROWS][LANES], result[4][LANES];
-    float sum[4][LANES] = {{0}};
+    double sum[4][LANES] = {{0}};
+    float weight[LANES];
     for (int l = 0; l < LANES; l++)
-        most = mask >> l & 1 && of[l].count > most ? of[l].count : most;
+        if (mask >> l & 1 && fetches_of(&of[l]) > most)
+            most = fetches_of(&of[l]);
     memcpy(at, in, sizeof at);
-    for (unsigned n = 1; n <= most; n++) {
+    for (unsigned n = 0; n < most; n++) {
         uint32_t some = 0;
         for (int l = 0; l < LANES; l++) {
-            if (!(mask >> l & 1) || n > of[l].count)
+            if (!(mask >> l & 1) || n >= fetches_of(&of[l]))
                 continue;
             some |= 1u << l;
-            float part = (float)n / (float)(of[l].count + 1) - 0.5f;
+            float step = place_of(&of[l], n, &weight[l]) / of[l].length *
+                         power_of_two(detail[l] / ONE_LEVEL);
             for (unsigned k = 0; k < 2; k++) {
-                unsigned row = (of[l].along_y ? GEOMETRY_GRADIENT_Y : GEOMETRY_GRADIENT_X) + k;
-                float x = float_from_bits(in[first + k][l]) + part * float_from_bits(in[row][l]);
+                float x = float_from_bits(in[first + k][l]) + step * of[l].along.of[k] / size[k];
                 memcpy(&at[first + k][l], &x, 4);
             }
         }
@@ -274,41 +323,72 @@ static void fetch_along(const struct texture *t, struct texture_instr i, uint32_
         for (int c = 0; c < 4; c++)
             for (int l = 0; l < LANES; l++)
                 if (some >> l & 1)
-                    sum[c][l] += float_from_bits(result[c][l]) / (float)of[l].count;
+                    sum[c][l] += (double)float_from_bits(result[c][l]) * weight[l];
     }
     for (int c = 0; c < 4; c++)
-        memcpy(result[c], sum[c], sizeof result[c]);
+        for (int l = 0; l < LANES; l++) {
+            float v = (float)sum[c][l];
+            memcpy(&result[c][l], &v, 4);
+        }
     merge_lanes(mask, (const uint32_t(*)[LANES])result, out);
+}
+
+/* ---- instructions ---- */
+
+/* Coordinates that are indices come with the number of a level, which nothing is added to and
+ * nothing clamps; of one that is not there nothing is read. tld4 reads the first. */
+static void fetch_numbered(const struct texture *t, struct texture_instr i, uint32_t mask,
+                           const uint32_t (*in)[LANES], uint32_t (*out)[LANES])
+{
+    int32_t detail[LANES] = {0};
+    uint32_t there = mask;
+    for (int l = 0; l < LANES && i.mip == MIP_LEVEL; l++) {
+        uint32_t n = in[GEOMETRY_LEVEL][l];
+        detail[l] = n < t->levels ? (int32_t)n * ONE_LEVEL : 0;
+        there &= n < t->levels ? ~0u : ~(1u << l);
+    }
+    i.mip = MIP_BASE;
+    static const uint32_t nothing[4][LANES];
+    merge_lanes(mask & ~there, nothing, out);
+    fetch_details(t, i, there, detail, in, out);
+}
+
+static void fetch_sampled(const struct texture *t, struct texture_instr i, uint32_t mask,
+                          const uint32_t (*in)[LANES], uint32_t (*out)[LANES])
+{
+    enum texture_geometry g = (enum texture_geometry)i.geometry;
+    bool several = (g == GEOMETRY_2D || g == GEOMETRY_A2D) && texel_is_float(t) && t->normalized;
+    int32_t detail[LANES];
+    struct footprint of[LANES];
+    uint32_t along = 0;
+    for (int l = 0; l < LANES; l++) {
+        int32_t asked = 0;
+        if (i.mip == MIP_LEVEL) {
+            asked = detail_of(float_from_bits(in[GEOMETRY_LEVEL][l])) + t->bias;
+        } else if (i.mip == MIP_GRADIENTS) {
+            of[l] = footprint_of(gradient_of(t, g, in, GEOMETRY_GRADIENT_X, l),
+                                 gradient_of(t, g, in, GEOMETRY_GRADIENT_Y, l),
+                                 several ? t->anisotropy : 1);
+            asked = of[l].detail + t->bias;
+            along |= (uint32_t)(of[l].ratio > 1) << l;
+        }
+        detail[l] = clamped_detail(t, asked);
+    }
+    i.mip = MIP_BASE;
+    fetch_details(t, i, mask & ~along, detail, in, out);
+    if ((along & mask) != 0)
+        fetch_along(t, i, along & mask, detail, of, in, out);
 }
 
 void texture_fetch_levels(const struct texture *t, struct texture_instr i, uint32_t mask,
                           const uint32_t (*in)[LANES], uint32_t (*out)[LANES])
 {
-    enum texture_geometry g = (enum texture_geometry)i.geometry;
-    bool flat = (g == GEOMETRY_2D || g == GEOMETRY_A2D) && texel_is_float(t);
-    int32_t detail[LANES];
-    struct footprint of[LANES];
     struct texture_instr one = i;
-    uint32_t several = 0;
     one.halves = 0;
-    one.mip = MIP_BASE;
-    for (int l = 0; l < LANES; l++) {
-        double asked = 0;
-        of[l].count = 1;
-        if (i.mip == MIP_LEVEL) {
-            asked =
-                i.integer ? (int32_t)in[GEOMETRY_LEVEL][l] : float_from_bits(in[GEOMETRY_LEVEL][l]);
-        } else if (i.mip == MIP_GRADIENTS) {
-            struct gradients d = gradients_of(t, g, in, l);
-            of[l] = footprint_of(&d, flat ? t->anisotropy : 1);
-            asked = of[l].detail;
-        }
-        detail[l] = clamped_detail(t, detail_of(asked));
-        several |= (uint32_t)(of[l].count > 1) << l;
-    }
-    fetch_details(t, one, mask & ~several, detail, in, out);
-    if ((several & mask) != 0)
-        fetch_along(t, one, several & mask, detail, of, in, out);
+    if (i.integer || i.gather != 0)
+        fetch_numbered(t, one, mask, in, out);
+    else
+        fetch_sampled(t, one, mask, in, out);
     if (i.halves)
         texture_pack_halves(out);
 }

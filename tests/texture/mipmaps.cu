@@ -165,7 +165,7 @@ template <typename Four> static std::vector<Four> run(cudaTextureObject_t t, how
 // What a fetch of a level of detail, in 256ths, gives.
 static double expected(const pyramid &p, const cudaTextureDesc &how, int axes, const query &q, int c)
 {
-    long detail = (long)floor(q.level * 256 + 0.5), last = (long)p.level.size() - 1;
+    long detail = (long)floor(q.level * 256), last = (long)p.level.size() - 1;
     detail = detail < 0 ? 0 : detail > last * 256 ? last * 256 : detail;
     bool blend = how.mipmapFilterMode == cudaFilterModeLinear && reads_float(p.level[0]);
     long n = blend ? detail / 256 : (detail + 128) / 256, far = blend ? detail % 256 : 0;
@@ -286,6 +286,8 @@ static query with_gradients(float x0, float x1, float x2, float y0, float y1, fl
 }
 
 #define READS(value, ...) CHECK_EQ_INT((long)(level_read(__VA_ARGS__) * 256), (long)((value) * 256))
+// Volumes and cube maps: a GPU measures their gradients to some 256ths.
+#define NEARLY(value, ...) CHECK(fabs(level_read(__VA_ARGS__) - (value)) <= 2.0 / 256)
 
 static void details()
 {
@@ -303,7 +305,15 @@ static void details()
     READS(2, t, GRADIENTS, PLANE, with_gradients(4 / 64.0f, 0, 0, 0, 0, 0));
     READS(2, t, GRADIENTS, PLANE, with_gradients(0, 4 / 32.0f, 0, 0, 0, 0));
     READS(3, t, GRADIENTS, PLANE, with_gradients(0, 4 / 32.0f, 0, -8 / 64.0f, 0, 0));
-    READS(2.5, t, GRADIENTS, PLANE, with_gradients(4 / 64.0f, 4 / 32.0f, 0, 1 / 64.0f, 0, 0));
+    // lengths are nearly what they are: of the smaller component 11/32 count
+    READS(597 / 256.0, t, GRADIENTS, PLANE, with_gradients(3 / 64.0f, 4 / 32.0f, 0, 0, 0, 0));
+    READS(622 / 256.0, t, GRADIENTS, PLANE, with_gradients(4 / 64.0f, 4 / 32.0f, 0, 1 / 64.0f, 0, 0));
+    READS(406 / 256.0, t, GRADIENTS, PLANE, with_gradients(3 / 64.0f, 0, 0, 0, 0, 0));
+    READS(35 / 256.0, t, GRADIENTS, PLANE, with_gradients(1.1f / 64, 0, 0, 0, 1.1f / 32, 0));
+    // and what points the same way adds up
+    READS(630 / 256.0, t, GRADIENTS, PLANE, with_gradients(4 / 64.0f, 0, 0, 4 / 64.0f, 0, 0));
+    READS(632 / 256.0, t, GRADIENTS, PLANE, with_gradients(5 / 64.0f, 1 / 32.0f, 0, 1 / 64.0f, 5 / 32.0f, 0));
+    READS(770 / 256.0, t, GRADIENTS, PLANE, with_gradients(7 / 64.0f, 3 / 32.0f, 0, -2 / 64.0f, 6 / 32.0f, 0));
     READS(6, t, GRADIENTS, PLANE, with_gradients(1000, 0, 0, 0, 0, 0));
     how.mipmapFilterMode = cudaFilterModePoint;
     t = object(p, how);
@@ -314,6 +324,11 @@ static void details()
     t = object(p, how);
     READS(1.5, t, LEVEL, PLANE, at_level(2));
     READS(2.5, t, GRADIENTS, PLANE, with_gradients(8 / 64.0f, 0, 0, 0, 0, 0));
+    READS(0, t, BASE, PLANE, at_level(0));
+    how.mipmapLevelBias = 0.3f; // 76 and a bit of 256: cut off
+    t = object(p, how);
+    READS(2 + 76 / 256.0, t, LEVEL, PLANE, at_level(2));
+    READS(0, t, BASE, PLANE, at_level(0)); // not for what names no level
     how = sampling(7);
     how.minMipmapLevelClamp = 1.25f;
     how.maxMipmapLevelClamp = 3.75f;
@@ -321,6 +336,10 @@ static void details()
     READS(1.25, t, LEVEL, PLANE, at_level(0));
     READS(2, t, LEVEL, PLANE, at_level(2));
     READS(3.75, t, LEVEL, PLANE, at_level(5));
+    READS(1.25, t, BASE, PLANE, at_level(0));
+    how.minMipmapLevelClamp = 4; // above the other one: counts
+    t = object(p, how);
+    READS(4, t, LEVEL, PLANE, at_level(5));
     how = sampling(7);
     how.maxAnisotropy = 4; // four fetches of 2 by 2 elements each instead of one of 8 by 8
     t = object(p, how);
@@ -374,8 +393,8 @@ static void shapes()
         READS(0, t, BASE, a.s, at_level(0));
         READS(1.25, t, LEVEL, a.s, at_level(1.25f));
         READS(5, t, LEVEL, a.s, at_level(9));
-        READS(2, t, GRADIENTS, a.s, a.two);
-        READS(3, t, GRADIENTS, a.s, a.three);
+        NEARLY(2, t, GRADIENTS, a.s, a.two);
+        NEARLY(3, t, GRADIENTS, a.s, a.three);
         OK(cudaFreeMipmappedArray(p.array));
     }
 }
@@ -430,11 +449,62 @@ static void views()
     check_sizes(object(p, how), 5, 64, 6, 2, 1);
     r.resType = cudaResourceTypeMipmappedArray;
     r.res.mipmap.mipmap = p.array;
-    v.lastMipmapLevel = 6;
-    CHECK_EQ_INT(cudaCreateTextureObject(&t, &r, &how, &v), cudaErrorInvalidValue);
     v.firstMipmapLevel = 3;
     v.lastMipmapLevel = 2;
     CHECK_EQ_INT(cudaCreateTextureObject(&t, &r, &how, &v), cudaErrorInvalidValue);
+    OK(cudaFreeMipmappedArray(p.array));
+}
+
+__global__ void by_index(cudaTextureObject_t t, float *out)
+{
+    for (int n = 0; n < 4; n++) {
+        float4 r;
+        asm("tex.level.2d.v4.f32.s32 {%0, %1, %2, %3}, [%4, {%5, %6}], %7;"
+            : "=f"(r.x), "=f"(r.y), "=f"(r.z), "=f"(r.w) : "l"(t), "r"(0), "r"(0), "r"(n));
+        out[n] = r.x;
+    }
+    out[4] = tex2Dgather<float4>(t, 0.5f, 0.5f, 0).x;
+}
+
+// Levels that are numbered: neither bias nor clamps count, and where there is no level nothing is read.
+static void numbered()
+{
+    pyramid p = make(plain, make_cudaExtent(4, 4, 0), 3, 0, true);
+    cudaTextureDesc how = sampling(3);
+    how.minMipmapLevelClamp = 1.5f;
+    how.mipmapLevelBias = 1;
+    float *out;
+    OK(cudaMallocManaged(&out, 5 * sizeof *out));
+    by_index<<<1, 1>>>(object(p, how), out);
+    OK(cudaDeviceSynchronize());
+    CHECK(out[0] == 0 && out[1] == 1 && out[2] == 2 && out[3] == 0 && out[4] == 0);
+    OK(cudaFree(out));
+    OK(cudaFreeMipmappedArray(p.array));
+}
+
+// Fetches along a gradient: of 4 elements by 1 there are four, one element apart.
+static void along()
+{
+    pyramid p = make(plain, make_cudaExtent(64, 64, 0), 7, 0, true);
+    cudaTextureDesc how = sampling(7);
+    cudaArray_t first;
+    std::vector<float> column(64 * 64, 0.0f);
+    for (int y = 0; y < 64; y++)
+        column[y * 64 + 32] = 1024;
+    OK(cudaGetMipmappedArrayLevel(&first, p.array, 0));
+    OK(cudaMemcpy2DToArray(first, 0, 0, column.data(), 256, 256, 64, cudaMemcpyHostToDevice));
+    how.maxAnisotropy = 16;
+    cudaTextureObject_t t = object(p, how);
+    static const float four[] = {256, 256, 256, 256, 256, 256, 256, 192, 128, 64, 0},
+                       three[] = {342, 342, 342, 298, 256, 214, 170, 128, 84, 42, 0},
+                       two[] = {512, 512, 512, 384, 256, 128, 0, 0, 0, 0, 0};
+    for (int i = 0; i < 11; i++)
+        for (int n = 2; n <= 4; n++) {
+            query q = with_gradients(n / 64.0f, 0, 0, 0, 1 / 64.0f, 0);
+            q.at[0] = (32.5f + i / 4.0f) / 64;
+            q.at[1] = 0.5f;
+            CHECK(fabs(level_read(t, GRADIENTS, PLANE, q) - (n == 4 ? four : n == 3 ? three : two)[i]) <= 1.5f);
+        }
     OK(cudaFreeMipmappedArray(p.array));
 }
 
@@ -513,6 +583,8 @@ int main(void)
     formats();
     details();
     lanes();
+    numbered();
+    along();
     shapes();
     views();
     made_by_kernels();

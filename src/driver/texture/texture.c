@@ -308,11 +308,13 @@ static bool view_texel(CUresourceViewFormat format, struct texture *t)
 /* The levels of a view; a texture of an array has one. */
 static CUresult view_levels(const CUDA_RESOURCE_VIEW_DESC *v, struct texture *t)
 {
-    unsigned first = v->firstMipmapLevel, last = v->lastMipmapLevel;
-    if (first > last || last >= (t->mipmapped ? t->levels : 1u))
+    unsigned first = v->firstMipmapLevel, last = v->lastMipmapLevel, levels = t->levels;
+    if (first > last || last > (t->mipmapped ? levels : 0)) /* one too many is taken for the last */
         return CUDA_ERROR_INVALID_VALUE;
     if (!t->mipmapped)
         return CUDA_SUCCESS;
+    first = first < levels ? first : levels - 1;
+    last = last < levels ? last : levels - 1;
     *t = texture_level(t, first);
     t->mipmapped = true;
     t->levels = (uint8_t)(last - first + 1);
@@ -348,26 +350,24 @@ static CUresult apply_view(const CUDA_RESOURCE_VIEW_DESC *v, CUarray a, struct t
 
 /* ---- sampling ---- */
 
-/* Levels of detail count 256ths. */
-static int32_t detail_part(float levels)
+/* A clamp in 256ths of a level, cut off: what is no number is the highest. */
+static int32_t clamp_of(float levels)
 {
-    double x = (double)levels * 256, most = 64 * 256;
-    x = x == x ? x : 0;
-    x = x < -most ? -most : x > most ? most : x;
-    return (int32_t)(x + most + 0.5) - (int32_t)most;
+    float most = 16 - 1.0f / 256;
+    return levels <= 0 ? 0 : (int32_t)((levels < most ? levels : most) * 256);
 }
+
+/* The bias likewise. */
+static int32_t bias_of(float levels) { return levels < 0 ? -clamp_of(-levels) : clamp_of(levels); }
 
 static CUresult sample_levels(const CUDA_TEXTURE_DESC *d, struct texture *t)
 {
-    if (!t->normalized)
-        return driver_error(CUDA_ERROR_INVALID_VALUE,
-                            "a texture of a mipmapped array needs normalized coordinates");
     if ((unsigned)d->mipmapFilterMode > CU_TR_FILTER_MODE_LINEAR)
         return CUDA_ERROR_INVALID_VALUE;
     t->between_levels = d->mipmapFilterMode == CU_TR_FILTER_MODE_LINEAR;
-    t->bias = detail_part(d->mipmapLevelBias);
-    t->least = detail_part(d->minMipmapLevelClamp);
-    t->most = detail_part(d->maxMipmapLevelClamp);
+    t->bias = bias_of(d->mipmapLevelBias);
+    t->least = clamp_of(d->minMipmapLevelClamp);
+    t->most = clamp_of(d->maxMipmapLevelClamp);
     t->anisotropy = (uint8_t)(d->maxAnisotropy < 1    ? 1
                               : d->maxAnisotropy > 16 ? 16
                                                       : d->maxAnisotropy);
