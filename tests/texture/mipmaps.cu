@@ -482,7 +482,7 @@ static void numbered()
     OK(cudaFreeMipmappedArray(p.array));
 }
 
-// Fetches along a gradient: of 4 elements by 1 there are four, one element apart.
+// Fetches along a gradient: of 4 elements by 1 there are four, each an element from the next.
 static void along()
 {
     pyramid p = make(plain, make_cudaExtent(64, 64, 0), 7, 0, true);
