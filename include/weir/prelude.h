@@ -21,6 +21,31 @@
 #error "weir/prelude.h is for clang compiling CUDA (-x cuda)"
 #endif
 
+/* Macros of one letter that a program defines on the command line (-DW=16), and that nvcc's headers
+ * have no name like, are set aside while ours are read. */
+#pragma push_macro("F")
+#pragma push_macro("W")
+#pragma push_macro("g")
+#pragma push_macro("i")
+#pragma push_macro("k")
+#pragma push_macro("l")
+#pragma push_macro("m")
+#pragma push_macro("o")
+#pragma push_macro("q")
+#pragma push_macro("r")
+#pragma push_macro("u")
+#undef F
+#undef W
+#undef g
+#undef i
+#undef k
+#undef l
+#undef m
+#undef o
+#undef q
+#undef r
+#undef u
+
 #include <__clang_cuda_math_forward_declares.h>
 
 #include <stddef.h>
@@ -56,5 +81,17 @@
 #define __DEVICE_LAUNCH_PARAMETERS_H__
 
 #include <cuda_runtime.h>
+
+#pragma pop_macro("F")
+#pragma pop_macro("W")
+#pragma pop_macro("g")
+#pragma pop_macro("i")
+#pragma pop_macro("k")
+#pragma pop_macro("l")
+#pragma pop_macro("m")
+#pragma pop_macro("o")
+#pragma pop_macro("q")
+#pragma pop_macro("r")
+#pragma pop_macro("u")
 
 #endif

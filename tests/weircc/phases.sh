@@ -17,6 +17,16 @@ ok
 exists other.fatbin
 contains other.fatbin '.version'
 
+# Macros of one letter that nvcc's headers leave free are the program's, and do not reach into ours.
+echo 'int sum = F + W + k + m; __global__ void kernel(int *p) { *p = i + u; }' >letters.cu
+letters=
+for letter in A B C D E F G H I J K L M N O P Q R S U V W X Y Z g i j k l m o q r u; do
+    letters="$letters -D$letter=7"
+done
+# shellcheck disable=SC2086
+run weircc -c letters.cu $letters
+ok
+
 # What PTX says for debuggers is of what the program uses, not of the headers that come before it. The
 # name of the parameter's type, as bytes, is in it.
 cat >debugged.cu <<'END'

@@ -47,7 +47,7 @@ static int take_integer(const char **p)
     static const struct {
         const char *name;
         int bits;
-    } types[] = {{"i8 ", 8}, {"i16 ", 16}, {"i32 ", 32}, {"i64 ", 64}};
+    } types[] = {{"i8 ", 8}, {"i16 ", 16}, {"i32 ", 32}, {"i64 ", 64}, {"i128 ", 128}};
     for (size_t i = 0; i < WEIR_COUNT(types); i++)
         if (skip(p, types[i].name))
             return types[i].bits;
@@ -112,6 +112,69 @@ static bool put_own(struct strbuf *out, const struct cast *c)
     sb_append(out, c->line, (size_t)(name - strlen("@llvm") - c->line));
     sb_printf(out, "@weir%.*s\n", (int)(c->rest + c->rest_size - name), name);
     return true;
+}
+
+/* Writes a call of the device library's function for casts between 128 bits and double, e.g.
+ * "call i128 @__weir_double_to_i128(double %1)". */
+static void put_wide_call(struct strbuf *out, const char *name, int name_size, const char *function,
+                          const char *value, int value_size, const char *rest, int rest_size)
+{
+    const char *result = strstr(function, "_to_") + strlen("_to_");
+    bool gives_integer = strchr(result, '1') != NULL;
+    bool takes_integer = !gives_integer;
+    sb_printf(out, "%.*s = call %s @__weir_%s(%s %.*s)%.*s\n", name_size, name,
+              gives_integer ? "i128" : result, function, takes_integer ? "i128" : "double",
+              value_size, value, rest_size, rest);
+}
+
+/* A cast to 128 bits, of which the backend knows nothing. float is widened first, which is exact.
+ */
+static void put_to_wide(struct strbuf *out, const struct cast *c)
+{
+    const char *function = c->is_signed ? "double_to_i128" : "double_to_u128";
+    if (c->from_size == 6 && strncmp(c->from, "double", 6) == 0) {
+        put_wide_call(out, c->line, c->name, function, c->value, c->value_size, c->rest,
+                      c->rest_size);
+        return;
+    }
+    /* "%12" is a number, which nothing may follow */
+    char *wide = xprintf("%%weir.cast.%.*s", c->name - 3, c->line + 3);
+    sb_printf(out, "  %s = fpext %.*s %.*s to double\n", wide, c->from_size, c->from, c->value_size,
+              c->value);
+    put_wide_call(out, c->line, c->name, function, wide, (int)strlen(wide), c->rest, c->rest_size);
+    free(wide);
+}
+
+/* "  %12 = sitofp i128 %11 to float, !dbg !5": a cast from 128 bits. */
+static bool put_from_wide(struct strbuf *out, const char *line)
+{
+    const char *p = line, *value, *rest, *ignored;
+    if (!skip(&p, "  %"))
+        return false;
+    take_until(&p, ' ', &ignored);
+    int name = (int)(p - line);
+    bool is_signed = strncmp(p, " = sitofp i128 ", 15) == 0;
+    if (!skip(&p, " = sitofp i128 ") && !skip(&p, " = uitofp i128 "))
+        return false;
+    int value_size = take_until(&p, ' ', &value);
+    bool is_float = strncmp(p, " to float", 9) == 0;
+    if (!skip(&p, " to float") && !skip(&p, " to double"))
+        return false;
+    int rest_size = take_until(&p, '\n', &rest);
+    static const char *const functions[] = {"u128_to_double", "u128_to_float", "i128_to_double",
+                                            "i128_to_float"};
+    put_wide_call(out, line, name, functions[is_signed * 2 + is_float], value, value_size, rest,
+                  rest_size);
+    return true;
+}
+
+static void put_wide_declarations(struct strbuf *out)
+{
+    for (const char *kind = "iu"; *kind != '\0'; kind++) {
+        sb_printf(out, "\ndeclare i128 @__weir_double_to_%c128(double)\n", *kind);
+        sb_printf(out, "declare float @__weir_%c128_to_float(i128)\n", *kind);
+        sb_printf(out, "declare double @__weir_%c128_to_double(i128)\n", *kind);
+    }
 }
 
 /* Their declarations, for LLVM to take out what is not used. */
@@ -216,7 +279,7 @@ static bool put_table(struct strbuf *out, const char *line, size_t n)
 
 void casts_rewrite(const char *llvm, struct strbuf *out)
 {
-    bool own = false;
+    bool own = false, wide = false;
     sb_append(out, "", 0);
     for (const char *line = llvm; *line != '\0';) {
         size_t n = strcspn(line, "\n");
@@ -224,6 +287,11 @@ void casts_rewrite(const char *llvm, struct strbuf *out)
         struct cast c;
         if (read_cast(line, &c) && c.bits < 32)
             put_narrow(out, &c);
+        else if (read_cast(line, &c) && c.bits == 128) {
+            put_to_wide(out, &c);
+            wide = true;
+        } else if (put_from_wide(out, line))
+            wide = true;
         else if (read_cast(line, &c) && put_own(out, &c))
             own = true;
         else if (!put_table(out, line, n))
@@ -232,6 +300,8 @@ void casts_rewrite(const char *llvm, struct strbuf *out)
     }
     if (own)
         put_declarations(out);
+    if (wide)
+        put_wide_declarations(out);
 }
 
 void casts_lower(const char *llvm, struct strbuf *out)
@@ -251,6 +321,11 @@ bool casts_found(const char *llvm)
 {
     return strstr(llvm, "i32 @llvm.fpto") != NULL || strstr(llvm, "i64 @llvm.fpto") != NULL ||
            strstr(llvm, "@weir.fpto") != NULL;
+}
+
+bool casts_found_wide(const char *llvm)
+{
+    return strstr(llvm, "declare i128 @__weir_double_to_") != NULL;
 }
 
 static bool change_file(const char *path, void (*change)(const char *, struct strbuf *),

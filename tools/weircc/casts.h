@@ -14,6 +14,9 @@
  *   instruction LLVM thinks that a constant out of range, which a call may turn out to be given,
  *   cannot come.
  *
+ * Casts between floating point and 128 bits, which PTX has no instruction for and the backend no
+ * code, become calls of the device library (src/devlib/wide.cpp), which is linked once more for them.
+ *
  * Beside this, clang passes the table of a class's virtual bases, which lies in global memory, by a
  * bitcast from generic to global memory, which is none. */
 #ifndef WEIRCC_CASTS_H
@@ -29,6 +32,9 @@ void casts_lower(const char *llvm, struct strbuf *out);
 
 /* Whether there is anything to lower in the text. */
 bool casts_found(const char *llvm);
+
+/* Whether functions of the device library are called for casts from or to 128 bits. */
+bool casts_found_wide(const char *llvm);
 
 /* Rewrites a file in place. False and a message when it cannot be read or written. */
 bool casts_rewrite_file(const char *path, struct diag *d);

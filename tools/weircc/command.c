@@ -216,6 +216,18 @@ static void add_device_optimization(struct strlist *argv, const struct cmdline *
         list_add(argv, "-Rpass=inline");
 }
 
+void command_device_library(struct strlist *argv, const struct driver *dr)
+{
+    char *library = xprintf("%s/weir-device.bc", dr->tools.support);
+    if (access(library, R_OK) == 0) {
+        list_add(argv, "-Xclang");
+        list_add(argv, "-mlink-builtin-bitcode");
+        list_add(argv, "-Xclang");
+        list_add(argv, "%s", library);
+    }
+    free(library);
+}
+
 static void add_device_pass(struct strlist *argv, const struct driver *dr)
 {
     const struct cmdline *c = &dr->options;
@@ -245,14 +257,7 @@ static void add_device_pass(struct strlist *argv, const struct driver *dr)
         list_add(argv, "-gline-directives-only");
     }
     add_device_math(argv, c);
-    char *library = xprintf("%s/weir-device.bc", dr->tools.support);
-    if (access(library, R_OK) == 0) {
-        list_add(argv, "-Xclang");
-        list_add(argv, "-mlink-builtin-bitcode");
-        list_add(argv, "-Xclang");
-        list_add(argv, "%s", library);
-    }
-    free(library);
+    command_device_library(argv, dr);
     if (c->value[OPT_fdevice_time_trace] != NULL)
         list_add(argv, "-ftime-trace=%s",
                  strcmp(c->value[OPT_fdevice_time_trace], "-") != 0

@@ -341,13 +341,13 @@ static void command_passes(struct compilation *c, struct strlist *argv, const ch
     }
 }
 
-/* Whether text needs a look between LLVM's passes and the backend. A script must hold for any. */
-static bool has_casts(struct driver *dr, const char *path)
+/* Whether there is something in the text of a file. A script must hold for any. */
+static bool has(struct driver *dr, const char *path, bool (*found_in)(const char *))
 {
     if (dr->work.dryrun)
         return true;
     char *llvm = file_read(path, NULL, &dr->diag);
-    bool found = llvm != NULL && casts_found(llvm);
+    bool found = llvm != NULL && found_in(llvm);
     free(llvm);
     return found;
 }
@@ -359,7 +359,10 @@ static int make_ptx(struct compilation *c, const char *llvm, const char *library
     struct driver *dr = c->dr;
     struct strlist argv = {0}, rest = {0};
     command_passes(c, &argv, library);
-    if (!has_casts(dr, llvm))
+    if (has(dr, llvm, casts_found_wide))
+        command_device_library(&argv, dr);
+    /* casts that are looked at between LLVM's passes and the backend */
+    if (!has(dr, llvm, casts_found))
         return run_llvm(c, &argv, "clang (PTX)", llvm, ptx);
     char *optimized =
         intermediate(dr, c->job->input, ptx == c->gpu_ptx ? ".gpu.opt.ll" : ".opt.ll");

@@ -128,6 +128,8 @@ void command_define_string(struct strlist *argv, const char *macro, const char *
                            enum reader reader);
 /* LLVM's passes and the PTX backend, for text that the front end made. */
 void command_llvm(struct strlist *argv, const struct driver *dr);
+/* Functions of the device library that the text leaves open. */
+void command_device_library(struct strlist *argv, const struct driver *dr);
 
 /* --help, --version. */
 void print_help(void);
