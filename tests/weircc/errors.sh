@@ -268,6 +268,22 @@ ok
 run weircc -rdc=true -DNESTED -c blanks.cu
 ok
 
+# Device code may use deduction guides, which name no side.
+cat >guides.cu <<'END'
+template <class T> struct box {
+    T *p;
+    template <class U> __host__ __device__ box(U *q, int n) : p((T *)q + n) {}
+};
+template <class U> box(U *, int) -> box<U>;
+__global__ void fill(int *out)
+{
+    box b(out, 1);
+    *b.p = 3;
+}
+END
+run weircc -std=c++17 -c guides.cu
+ok
+
 # The exit status of what failed comes through, and warnings of our own can be switched off.
 run weircc -c a.cu -arch=sm_35
 ok

@@ -406,6 +406,29 @@ static void test_mend_templates(void)
     free(plan.members.items);
 }
 
+static void test_mend_guides(void)
+{
+    struct mend_plan plan = {0};
+    CHECK(!mend_learn("a.cu:1:2: error: no viable constructor or deduction guide for deduction\n",
+                      &plan));
+    const char *messages =
+        "a.cu:1:2: error: no viable constructor or deduction guide for deduction of template\n"
+        "b.h:3:4: note: candidate function not viable: call to __host__ function from __device__\n";
+    CHECK(mend_learn(messages, &plan) && plan.guides);
+    CHECK(!mend_learn(messages, &plan));
+    const char *text =
+        "template <class T> box(T, int) -> box<T>;\nexplicit box(f(int)) ->\n box<int>;\n"
+        "auto box(int) -> other<int>; box(p)->run<int>(); auto f(int) -> f_t;\n";
+    struct strbuf sb = {0};
+    CHECK_EQ_INT(mend_text(text, &plan, &sb), 2);
+    CHECK_STR(
+        sb.items,
+        "template <class T> __attribute__((host)) __attribute__((device)) box(T, int) -> box<T>;\n"
+        "explicit __attribute__((host)) __attribute__((device)) box(f(int)) ->\n box<int>;\n"
+        "auto box(int) -> other<int>; box(p)->run<int>(); auto f(int) -> f_t;\n");
+    sb_free(&sb);
+}
+
 static void test_mend(void)
 {
     check_fix("asm(\"mov.u32 %0, %smid;\" : \"=r\"(x));",
@@ -476,6 +499,7 @@ int main(void)
     test_mend();
     test_mend_launches();
     test_mend_templates();
+    test_mend_guides();
     test_mend_shared();
     test_ptx_head();
     test_fatbin();

@@ -65,14 +65,23 @@ static bool learn_members(const char *messages, struct strlist *members)
     return added;
 }
 
+/* A class whose arguments are deduced by guides that are, to clang, the host's. */
+static bool needs_guides(const char *messages)
+{
+    return strstr(messages, "no viable constructor or deduction guide") != NULL &&
+           strstr(messages, "call to __host__ function from") != NULL;
+}
+
 bool mend_learn(const char *messages, struct mend_plan *plan)
 {
     bool unions =
         !plan->unions &&
         strstr(messages, "initialization is not supported for __shared__ variables") != NULL;
-    bool more = (!plan->any && may_help(messages)) || unions;
+    bool guides = !plan->guides && needs_guides(messages);
+    bool more = (!plan->any && may_help(messages)) || unions || guides;
     more |= learn_members(messages, &plan->members);
     plan->unions |= unions;
+    plan->guides |= guides;
     plan->any |= more;
     return more;
 }
@@ -442,6 +451,24 @@ static void write_template(struct fixer *f, size_t n)
     f->changes++;
 }
 
+/* ---- deduction guides ---- */
+
+/* Before a guide, `name(parameters) -> name<arguments>;`, go the words for both sides. */
+static void write_guide(struct fixer *f, size_t n)
+{
+    const char *p = f->p;
+    if (!token_is_word(*p) || *(p = skip_blank(p + n)) != '(')
+        return;
+    p = skip_blank(skip_parentheses(p));
+    if (strncmp(p, "->", 2) != 0)
+        return;
+    p = skip_blank(p + 2);
+    if (token_length(p) != n || strncmp(p, f->p, n) != 0 || *skip_blank(p + n) != '<')
+        return;
+    sb_printf(f->out, "__attribute__((host)) __attribute__((device)) ");
+    f->changes++;
+}
+
 /* ---- the text ---- */
 
 int mend_text(const char *text, const struct mend_plan *plan, struct strbuf *out)
@@ -471,6 +498,8 @@ int mend_text(const char *text, const struct mend_plan *plan, struct strbuf *out
         if (*f.p == '#' && out->count == begin) /* the first line marker */
             n = strcspn(f.p, "\n");
         write_template(&f, n);
+        if (plan->guides)
+            write_guide(&f, n);
         copy(&f, n);
         if (is_asm)
             copy_asm(&f);

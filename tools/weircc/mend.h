@@ -10,6 +10,7 @@
  * - The word template left out before a member that depends on a template's parameters
  *   (`cast_to<T>::apply<n>(x)`, `v.apply<n>(x)`). nvcc reads a template's text when it is
  * instantiated and so knows what is a template.
+ * - Deduction guides that device code uses: clang 19 takes them for functions of the host.
  *
  * Programs have them, so a file that clang refuses for one of these is compiled again from its
  * preprocessed text, in which they are mended. Nothing else is changed, and no line moves. */
@@ -23,6 +24,7 @@
 struct mend_plan {
     bool any;               /* a file is to be mended at all */
     bool unions;            /* shared variables with constructors, in unions */
+    bool guides;            /* deduction guides for the device, too */
     struct strlist members; /* names of member templates before which the word is missing */
 };
 
