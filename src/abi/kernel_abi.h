@@ -291,7 +291,8 @@ enum jit_cluster_map {
 #define JIT_CHECK_ATOMIC                                                                           \
     0x10000000u                       /* an atomic, volatile or relaxed access, or a stronger one  \
                                        */
-#define JIT_CHECK_BYTES   0x07ffffffu /* of each lane */
+#define JIT_CHECK_BYTES   0x03ffffffu /* of each lane */
+#define JIT_CHECK_SYSTEM  0x04000000u /* atomic, and for the host's threads, too */
 #define JIT_CHECK_GENERIC 0x08000000u /* addresses may be of any space */
 #define JIT_CHECK_OTHERS  0x20000000u /* asks only whether it is another device's memory */
 

@@ -20,7 +20,10 @@ struct graph_env {
     _Atomic uint64_t outer;   /* all of that; siblings, where no environment is above */
     pthread_mutex_t lock;     /* of the tails */
     struct {
-        struct device_graph **items; /* the next one last */
+        struct tail {
+            struct device_graph *graph;
+            struct observe_id by; /* for observers */
+        } *items;                 /* the next one last */
         size_t count, cap;
     } tails;
     struct graph_owner *owner; /* says which graph it is */
@@ -76,12 +79,15 @@ static void env_free(struct graph_env *env)
 static void below_over(void *env);
 
 /* Launches the graph; `over(user)` when it is complete. False: it cannot be launched. */
-static bool start(struct device_graph *g, struct graph_env *parent, struct graph_env *tail_of,
-                  void (*over)(void *), void *user)
+static bool start(const struct tail *what, enum observe_launched how, struct graph_env *parent,
+                  struct graph_env *tail_of, void (*over)(void *), void *user)
 {
+    struct device_graph *g = what->graph;
     struct device_stream *s =
         stream_new(g->ctx, DEVICE_STREAM_NONBLOCKING, DEVICE_PRIORITY_LOWEST, STREAM_UNLISTED);
+    observed_launcher(&what->by, how);
     bool fine = graph_launch_below(g, s, parent, tail_of) == DEVICE_OK;
+    observed_launcher(NULL, OBSERVE_BY_HOST);
     if (fine)
         device_call(s, over, user);
     stream_unref(s);
@@ -105,17 +111,19 @@ static void outer_over(void *user)
         env_over(env);
 }
 
-/* The graph's next tail launch, NULL: there is none left. */
-static struct device_graph *next_tail(struct graph_env *env)
+/* The graph's next tail launch; false: there is none left. */
+static bool next_tail(struct graph_env *env, struct tail *out)
 {
     pthread_mutex_lock(&env->lock);
-    struct device_graph *g = env->tails.count > 0 ? env->tails.items[--env->tails.count] : NULL;
+    bool more = env->tails.count > 0;
+    if (more)
+        *out = env->tails.items[--env->tails.count];
     pthread_mutex_unlock(&env->lock);
-    return g;
+    return more;
 }
 
 /* The list is kept in reverse. */
-static void add_tails(struct graph_env *env, struct device_graph *const *items, size_t count)
+static void add_tails(struct graph_env *env, const struct tail *items, size_t count)
 {
     for (size_t n = 0; n < count; n++)
         vec_push(&env->tails, items[n]);
@@ -125,18 +133,18 @@ static void add_tails(struct graph_env *env, struct device_graph *const *items, 
 static void reverse_tails(struct graph_env *env)
 {
     for (size_t a = 0, b = env->tails.count; a + 1 < b; a++, b--) {
-        struct device_graph *g = env->tails.items[a];
+        struct tail t = env->tails.items[a];
         env->tails.items[a] = env->tails.items[b - 1];
-        env->tails.items[b - 1] = g;
+        env->tails.items[b - 1] = t;
     }
 }
 
 /* Nothing of the graph is left but its tail launches. */
 static void run_tails(struct graph_env *env)
 {
-    for (struct device_graph *g; (g = next_tail(env)) != NULL;) {
+    for (struct tail t; next_tail(env, &t);) {
         atomic_store_explicit(&env->pending, 1, memory_order_relaxed);
-        if (start(g, env->parent, env, below_over, env))
+        if (start(&t, OBSERVE_TAIL, env->parent, env, below_over, env))
             return;
     }
     outer_over(env);
@@ -195,9 +203,12 @@ int cdp_graph_launch(struct jit_block *j, struct device_graph *g, enum cdp_graph
     if (plan == NULL || g->ctx != plan->ctx)
         return cudaErrorInvalidValue;
     struct graph_env *env = env_of(plan);
+    struct tail t = {.graph = g};
+    if (observed())
+        t.by = observed_node_of(grid_run_of_block(j->grid));
     if (how == CDP_GRAPH_TAIL) {
         pthread_mutex_lock(&env->lock);
-        vec_push(&env->tails, g);
+        vec_push(&env->tails, t);
         pthread_mutex_unlock(&env->lock);
         return 0;
     }
@@ -208,7 +219,8 @@ int cdp_graph_launch(struct jit_block *j, struct device_graph *g, enum cdp_graph
     struct graph_env *counted = above != NULL ? above : root;
     _Atomic uint64_t *count = above != NULL ? &above->pending : &root->outer;
     atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
-    if (start(g, above, NULL, above != NULL ? below_over : outer_over, counted))
+    if (start(&t, how == CDP_GRAPH_BELOW ? OBSERVE_BELOW : OBSERVE_SIBLING, above, NULL,
+              above != NULL ? below_over : outer_over, counted))
         return 0;
     atomic_fetch_sub_explicit(count, 1, memory_order_relaxed); /* the caller holds it, too */
     return cudaErrorInvalidValue;

@@ -345,6 +345,11 @@ struct shared_event *event_shared(const struct device_event *e);
 void observed_stream_made(const struct device_stream *s, bool per_thread);
 /* The filled command is enqueued; its stream is locked. */
 void observed_enqueue(const struct command *c);
+/* The node of a graph that the run is of, or of which it is launched. */
+struct observe_id observed_node_of(struct grid_run *run);
+/* Until the next call, graphs that this thread enqueues are launched by that node; NULL: by none.
+ */
+void observed_launcher(const struct observe_id *node, enum observe_launched how);
 /* A command, a child, or the node that a graph's command is at, begins and ends. */
 void observed_begin(struct command *c); /* again: nothing */
 void observed_end(const struct command *c);

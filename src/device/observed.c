@@ -206,6 +206,24 @@ static void set_sides(struct observe_work *w)
 
 /* ---- streams ---- */
 
+struct observe_id observed_node_of(struct grid_run *run)
+{
+    struct command *c = command_of_run(run);
+    while (c->kind == COMMAND_CDP)
+        c = command_of_run(c->cdp.child->parent);
+    return id_of_run(c);
+}
+
+static _Thread_local struct observe_id launched_by;
+static _Thread_local enum observe_launched launched;
+
+void observed_launcher(const struct observe_id *node, enum observe_launched how)
+{
+    if (node != NULL)
+        launched_by = *node;
+    launched = how;
+}
+
 void observed_enqueue(const struct command *c)
 {
     enum { FEW = 16 };
@@ -221,6 +239,10 @@ void observed_enqueue(const struct command *c)
     w.after = after;
     w.after_count = c->dep_count;
     w.root = w.id.stream;
+    if (launched != OBSERVE_BY_HOST && c->kind == COMMAND_GRAPH) {
+        w.launcher = launched_by;
+        w.launched = launched;
+    }
     set_where(&w, c->stream);
     describe(&w, c);
     observe_enqueued(&w);
@@ -293,7 +315,8 @@ static void add_range(void *self, enum touch how, uint64_t low, uint64_t high)
 static void add_site(void *self, const struct touch_site *s)
 {
     struct touched *t = self;
-    struct observe_access_site to = {s->pc, access_of(s->how), s->low, s->high, {0}, s->warp};
+    struct observe_access_site to = {s->pc,  access_of(s->how), s->writes, s->system,
+                                     s->low, s->high,           {0},       s->warp};
     for (int n = 0; n < 3; n++)
         to.block[n] = s->block[n];
     vec_push(&t->sites, to);

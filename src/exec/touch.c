@@ -390,16 +390,29 @@ static inline struct touch_set *set_of(struct grid_run *run, const struct grid_w
     return WEIR_LIKELY(s != NULL) ? s : set_new(run, w);
 }
 
+static inline enum touch how_of(uint32_t what)
+{
+    return (what & JIT_CHECK_ATOMIC) != 0   ? TOUCH_ATOMIC
+           : (what & JIT_CHECK_WRITES) != 0 ? TOUCH_WRITE
+                                            : TOUCH_READ;
+}
+
 /* The instruction has touched something between the ends. Returns its number; SITES: the table is
  * full, and instructions are distinguished no more. */
 static uint32_t touch_site(struct touch_set *s, const struct jit_block *j, const void *pc,
-                           enum touch how, uint64_t low, uint64_t high)
+                           uint32_t what, uint64_t low, uint64_t high)
 {
     uint32_t at = (uint32_t)hash_of((uint64_t)pc) & (SITES - 1);
+    enum touch how = how_of(what);
     for (int tries = 0; tries < 16; tries++, at = (at + 1) & (SITES - 1)) {
         struct touch_site *t = &s->sites[at];
         if (t->pc == NULL) {
-            *t = (struct touch_site){.pc = pc, .how = how, .low = low, .high = high};
+            *t = (struct touch_site){.pc = pc,
+                                     .how = how,
+                                     .writes = (what & JIT_CHECK_WRITES) != 0,
+                                     .system = (what & JIT_CHECK_SYSTEM) != 0,
+                                     .low = low,
+                                     .high = high};
             memcpy(t->block, j->ctaid, sizeof t->block);
             t->warp = j->warp;
             s->used[s->used_count++] = (uint16_t)at;
@@ -412,13 +425,6 @@ static uint32_t touch_site(struct touch_set *s, const struct jit_block *j, const
         }
     }
     return SITES;
-}
-
-static inline enum touch how_of(uint32_t what)
-{
-    return (what & JIT_CHECK_ATOMIC) != 0   ? TOUCH_ATOMIC
-           : (what & JIT_CHECK_WRITES) != 0 ? TOUCH_WRITE
-                                            : TOUCH_READ;
 }
 
 /* Memory of the block itself, which generic addresses may point to. */
@@ -474,7 +480,7 @@ static void touch_runs(struct touch_set *s, const struct jit_block *j, uint32_t 
     }
     if (highest == 0)
         return;
-    uint32_t site = touch_site(s, j, pc, how_of(what), lowest, highest);
+    uint32_t site = touch_site(s, j, pc, what, lowest, highest);
     if (slot != JIT_TOUCH_NO_SLOT)
         slot_begin(s, slot, site, lowest, highest);
 }
@@ -521,7 +527,7 @@ void weir_rt_touch(struct jit_block *j, uint32_t mask, const uint64_t *address, 
     touch_range(s, how, low, high);
     lowest = low < lowest ? low : lowest;
     highest = high > highest ? high : highest;
-    (void)touch_site(s, j, __builtin_return_address(0), how, lowest, highest);
+    (void)touch_site(s, j, __builtin_return_address(0), what, lowest, highest);
 }
 
 /* ---- kernels of ours ---- */
@@ -544,7 +550,7 @@ void touch_block(struct jit_block *j, const void *at, uint64_t bytes, bool write
     struct touch_set *s = set_of(b->run, b->worker);
     touch_range(s, how, low, high);
     if (pc != NULL)
-        (void)touch_site(s, j, pc, how, low, high);
+        (void)touch_site(s, j, pc, writes ? JIT_CHECK_WRITES : 0, low, high);
     if (threads_are_compared())
         threads_block(b, low, bytes, writes, value, pc);
 }

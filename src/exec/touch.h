@@ -12,6 +12,7 @@ enum touch { TOUCH_READ, TOUCH_WRITE, TOUCH_ATOMIC, TOUCH_KINDS };
 struct touch_site {
     const void *pc;
     enum touch how;
+    bool writes, system; /* it is atomic for the host, too */
     uint64_t low, high;
     uint32_t block[3], warp;
 };

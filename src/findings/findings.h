@@ -35,6 +35,11 @@ struct finding_site {
 /* Where the calling thread is: this library's own frames are left out. */
 void finding_site_here(struct finding_site *out);
 
+/* The line of the program of Python that the calling thread is at; NULL: it is at none. Lives for
+ * ever, one for each line. */
+const struct finding_place *finding_python_here(void);
+bool finding_knows_python(void); /* there is one in the process */
+
 /* Which call of the API that was ("<<<>>>" for a launch; NULL: not known), and where in the program
  * it stands. `kernel`, which may be NULL: the name of the kernel that a launch was to run, or "".
  */

@@ -18,8 +18,5 @@ bool kernels_suppressed(const char *check, const char *members);
 
 /* Looks for a Python in the process. (python.c) */
 void python_open(void);
-/* The line of the program of Python that the calling thread is at; NULL: it is at none. Lives for
- * ever, one for each line. */
-const struct finding_place *python_here(void);
 
 #endif

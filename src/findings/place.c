@@ -20,7 +20,7 @@ void finding_site_here(struct finding_site *out)
     for (int i = 0; i < all && count < FINDING_FRAMES; i++)
         if ((uintptr_t)frames[i] - (uintptr_t)__ehdr_start >= (uintptr_t)(_end - __ehdr_start))
             out->frames[count++] = frames[i];
-    out->python = python_here();
+    out->python = finding_python_here();
 }
 
 /* Functions between the program's code and ours: of the runtime and of its headers, and what a

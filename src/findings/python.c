@@ -88,10 +88,12 @@ static const struct finding_place *read_frames(const char *text)
     return first != NULL ? keep(first, first_length, first_line) : NULL;
 }
 
-const struct finding_place *python_here(void)
+bool finding_knows_python(void) { return this_thread != NULL && write_frames != NULL; }
+
+const struct finding_place *finding_python_here(void)
 {
     char text[8192];
-    void *thread = this_thread != NULL && write_frames != NULL ? this_thread() : NULL;
+    void *thread = finding_knows_python() ? this_thread() : NULL;
     if (thread == NULL)
         return NULL;
     int fd = memfd_create("weir-python", MFD_CLOEXEC);

@@ -83,14 +83,19 @@ enum observe_memory_kind {
 
 struct grid_kernel; /* exec/grid.h */
 
+enum observe_launched { OBSERVE_BY_HOST, OBSERVE_BELOW, OBSERVE_SIBLING, OBSERVE_TAIL };
+
 struct observe_work {
     struct observe_id id;
     enum observe_kind kind;
     const char *name; /* of a kernel (as in PTX), or what it is: "memcpy", "host function" … */
     int device;
-    uint64_t context;               /* 1, 2, 3 … in the process */
-    struct observe_id parent;       /* the grid that launched it; count 0: none */
-    uint64_t root;                  /* the stream of the host's work that it is part of */
+    uint64_t context;         /* 1, 2, 3 … in the process */
+    struct observe_id parent; /* the grid that launched it; count 0: none */
+    uint64_t root;            /* the stream of the host's work that it is part of */
+    /* In `enqueued`, of a graph that a kernel launches: the node that does, and how. */
+    struct observe_id launcher;
+    enum observe_launched launched;
     const struct observe_id *after; /* see above; of nodes, only what an event wait waits for */
     uint32_t after_count;
     struct observe_call call; /* that enqueued it; only in `enqueued` */
@@ -159,6 +164,7 @@ struct observe_accesses {
     const struct observe_access_site {
         const void *pc;
         enum observe_access how;
+        bool writes, system; /* it is atomic for the host's threads, too */
         uint64_t low, high;
         uint32_t block[3], warp;
     } *sites;

@@ -15,6 +15,7 @@ struct graph_node {
 struct graph {
     uint64_t number;
     uint32_t refs;
+    struct observe_id last; /* launch by the host; count 0: none */
     struct {
         struct graph_node *items;
         size_t count, cap;
@@ -43,6 +44,14 @@ struct graph *graph_ref(uint64_t number)
     struct graph *g = graph_of(number);
     g->refs++;
     return g;
+}
+
+struct observe_id graph_launched(uint64_t number, const struct observe_id *now)
+{
+    struct graph *g = graph_of(number);
+    struct observe_id before = g->last;
+    g->last = *now;
+    return before;
 }
 
 uint64_t graph_number(const struct graph *g) { return g->number; }

@@ -1,8 +1,8 @@
-/* handover: whether a host function may tell the program by an atomic instruction that it has run,
- * as the default operations of std::atomic do. No call is made then that could be seen, so this is
- * read from the function's code, and that of functions of the same library that it calls: exchanges
- * with memory, locked instructions and fences. A pattern that only looks like one makes no report
- * false. What is stored without (release order, volatile) is not found. x86-64 only. */
+/* handover: whether a host function may tell the program without a call that it has run. Atomic
+ * instructions, as the default operations of std::atomic have, are read from the function's code,
+ * and that of functions of the same library that it calls: exchanges with memory, locked
+ * instructions and fences. A pattern that only looks like one makes no report false. Plain stores
+ * (release order, volatile) and loops that wait are found by code.c. x86-64 only. */
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
@@ -74,54 +74,53 @@ static void add_called(struct code *c, const uint8_t *p)
     c->functions[c->count++] = to;
 }
 
-static bool looks_atomic(struct code *c, const uint8_t *function)
+static void look_at(struct code *c, const uint8_t *function, struct handover *out)
 {
     const uint8_t *high = c->high - function > BYTES_MOST ? function + BYTES_MOST : c->high;
-    for (const uint8_t *p = function; p + 8 < high && !ends(p); p++) {
-        if (is_atomic(p))
-            return true;
+    const uint8_t *p = function;
+    for (; p + 8 < high && !ends(p); p++) {
+        out->atomic |= is_atomic(p);
         if (*p == 0xe8 || *p == 0xe9)
             add_called(c, p);
     }
-    return false;
+    code_look(function, p, out);
 }
 
-static bool look(const void *function)
+static void look(const void *function, struct handover *out)
 {
     struct code c = {.functions = {function}, .count = 1};
     if (dl_iterate_phdr(find_library, &c) == 0)
-        return false;
+        return;
     for (int n = 0; n < c.count; n++)
-        if (looks_atomic(&c, c.functions[n]))
-            return true;
-    return false;
+        look_at(&c, c.functions[n], out);
 }
 
 #else
 
-static bool look(const void *function)
+static void look(const void *function, struct handover *out)
 {
     (void)function;
-    return false;
+    (void)out;
 }
 
 #endif
 
-bool handover_by_atomics(const void *function)
+const struct handover *handover_of(const void *function)
 {
     static struct {
         struct known {
             const void *function;
-            bool atomic;
+            struct handover *what;
         } *items;
         size_t count, cap;
     } known;
     if (function == NULL)
-        return false;
+        return NULL;
     for (size_t i = 0; i < known.count; i++)
         if (known.items[i].function == function)
-            return known.items[i].atomic;
-    struct known k = {function, look(function)};
+            return known.items[i].what;
+    struct known k = {function, xcalloc(1, sizeof *k.what)};
+    look(function, k.what);
     vec_push(&known, k);
-    return k.atomic;
+    return k.what;
 }

@@ -293,6 +293,14 @@ void races_host_work_ended(void)
 
 void races_host_opens(void) { open_all(); }
 
+bool races_host_shares(uint64_t low, uint64_t high)
+{
+    for (size_t i = 0; i < shared.count; i++)
+        if (shared.items[i].low < high && shared.items[i].high > low)
+            return true;
+    return false;
+}
+
 void races_host_function_begins(struct moment *m)
 {
     moment_unref(function);
@@ -375,16 +383,17 @@ static bool is_closed(uint64_t at)
     return false;
 }
 
-static void look(uint64_t at, enum access how, const void *pc)
+static void look(uint64_t at, enum access how, const void *at_pc)
 {
+    const void *pc = races_names.program_pc(at_pc);
     bool inside = false;
     for (size_t i = 0; i < shared.count && !inside; i++)
         inside = at >= shared.items[i].low && at < shared.items[i].high;
     if (!inside)
         return;
     if (function != NULL && pthread_equal(function_thread, pthread_self())) {
+        sync_function_touches(at_pc);
         function->pc = pc;
-        sync_function_touches();
         shadow_access(function, how, at, at + 1, held_race);
         races_host_pending(function, how, at, at + 1);
         return;
@@ -413,8 +422,7 @@ static bool on_access(uint64_t at, void *context, bool device_work)
         return true;
     }
     steps++;
-    look(at, is_write(context) ? ACCESS_WRITE : ACCESS_READ,
-         races_names.program_pc(pc_of(context)));
+    look(at, is_write(context) ? ACCESS_WRITE : ACCESS_READ, pc_of(context));
     mprotect((void *)(uintptr_t)page, PAGE, PROT_READ | PROT_WRITE);
     opened[opened_count++] = page;
     step(context, true);

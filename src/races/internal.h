@@ -54,10 +54,32 @@ struct graph;
 struct graph *graph_ref(uint64_t number); /* made when it is first heard of */
 void graph_unref(struct graph *g);
 uint64_t graph_number(const struct graph *g);
+/* The host launches it: which launch of its own is before that one; count 0: none. */
+struct observe_id graph_launched(uint64_t number, const struct observe_id *now);
 /* Whether the node comes after the other one. */
 bool graph_comes_after(const struct graph *g, uint32_t node, uint32_t before);
 void order_graph_node(const struct observe_node *n);
 void order_graph_ended(uint64_t graph);
+
+/* ---- their launches (launch.c) ---- */
+
+struct moment;
+struct launch;
+struct launch *launch_new(uint64_t graph);
+/* A node of another launch has made it. */
+void launch_is_of(struct launch *l, struct launch *by, uint32_t node, enum observe_launched how);
+struct launch *launch_ref(struct launch *l);
+void launch_unref(struct launch *l);
+uint64_t launch_graph(const struct launch *l);
+/* The node records: waits know that by the name. It comes after that, which is used up. */
+void launch_records(struct launch *l, uint32_t node, const struct observe_id *as, uint32_t part);
+void launch_waits(struct launch *l, uint32_t node, struct vclock *waited);
+/* Whether a node whose end an event node has recorded, or one after what one has waited for, orders
+ * the two; whether a host node has waited for what the host did at `a`. */
+bool launch_before(const struct moment *a, const struct moment *b);
+bool launch_host_before(const struct moment *a, const struct moment *b);
+/* The same of nodes of one launch of the host's and of what its kernels have launched. */
+bool launch_orders(const struct moment *a, const struct moment *b);
 
 /* ---- order (order.c) ---- */
 
@@ -81,6 +103,7 @@ struct moment {
     enum moment_kind kind;
     enum observe_kind work;
     struct observe_id id;
+    struct observe_id as;  /* by what it is told of; other than id in graphs that kernels launch */
     uint64_t position;     /* in its stream; MOMENT_HOST: 0 */
     uint64_t tick;         /* of the host, when it enqueued or did it */
     struct vclock *after;  /* its own stream left out */
@@ -128,6 +151,12 @@ struct moment *order_host(const void *pc);
 /* What the host does from now on comes after the moment. */
 void order_host_follows(const struct moment *m);
 void order_host_saw(const struct observe_seen *s);
+uint64_t order_tick(void); /* of the host, now */
+/* Whether what comes after all that comes after what the host did at the moment. */
+bool order_host_did(const struct vclock *after, const struct moment *m);
+uint64_t order_end_of(const struct moment *m); /* the position at which all of the work is over */
+/* The work has waited for that: it and what follows it in its stream comes after it. */
+void order_work_follows(struct moment *m, const struct vclock *before);
 /* Parts of a host function (sync.c). Its first one begins. */
 void order_part_begins(struct moment *m);
 /* The part is over, another takes its place: what comes after all that it did, a new reference. */
@@ -187,7 +216,8 @@ void races_host_pending(struct moment *m, enum access how, uint64_t low, uint64_
 void races_host_saw(void);
 void races_host_work_begins(void); /* device work: pages are opened */
 void races_host_work_ended(void);
-void races_host_opens(void); /* all pages, until work ends or begins */
+void races_host_opens(void);                         /* all pages, until work ends or begins */
+bool races_host_shares(uint64_t low, uint64_t high); /* whether the host may access some of it */
 /* A host function begins and ends, on this thread. */
 void races_host_function_begins(struct moment *m);
 void races_host_function_ends(void);
@@ -199,14 +229,33 @@ void sync_functions_come(void); /* host functions will run */
 /* Of the calling thread; `m`: NULL: the function is not known. */
 void sync_function_begins(const struct observe_id *id, struct moment *m);
 void sync_function_ends(const struct observe_id *id);
-void sync_function_touches(void); /* memory */
+void sync_function_touches(const void *pc); /* memory of devices, by that instruction */
 
 void sync_function_runs(void); /* from now on it is the program's code */
 
 /* ---- what host functions hand over without calls (handover.c) ---- */
 
-/* Whether its code has atomic instructions, by which the program may learn that it has run. */
-bool handover_by_atomics(const void *function);
+/* What the code of a function has by which the program may learn that it has run, or it of what the
+ * program has done. */
+enum { HANDOVER_STORES = 64 };
+struct handover {
+    bool atomic; /* atomic instructions */
+    bool polls;  /* a loop that looks at the same memory again and again */
+    uint8_t store_count;
+    const uint8_t *stores[HANDOVER_STORES]; /* plain ones to what is not on the stack */
+};
+const struct handover *handover_of(const void *function); /* NULL: nothing is known */
+/* Adds what a function's code, from `low` to `high`, has besides atomic instructions (code.c). */
+void code_look(const uint8_t *low, const uint8_t *high, struct handover *out);
+
+/* ---- what they may hand over by plain stores (handed.c) ---- */
+
+struct handed *handed_begins(struct moment *m);
+/* The function ends. `over`: what the program did since it began comes after it. h is gone. */
+void handed_ends(struct handed *h, bool over);
+/* Whether a function that runs may yet order the two; whether one that is over does. */
+bool handed_may_come(const struct moment *a, const struct moment *b);
+bool handed_before(const struct moment *a, const struct moment *b);
 
 /* ---- threads that host functions start (born.c) ---- */
 

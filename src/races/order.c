@@ -125,38 +125,6 @@ static void stream_forget(struct stream *s, uint64_t count)
     h->count -= drop;
 }
 
-/* ---- graphs ---- */
-
-/* A launch of a graph. */
-struct launch {
-    uint32_t refs;
-    struct graph *graph;
-    struct node_event {
-        uint32_t node;
-        struct observe_id as;  /* of records: known to waits by this name */
-        struct vclock *waited; /* of waits: what the node comes after */
-        uint32_t part;         /* of a host function: the last that is recorded */
-    } *events;
-    uint32_t event_count;
-};
-
-static void launch_unref(struct launch *l)
-{
-    if (l == NULL || --l->refs > 0)
-        return;
-    for (uint32_t i = 0; i < l->event_count; i++)
-        vclock_unref(l->events[i].waited);
-    free(l->events);
-    graph_unref(l->graph);
-    free(l);
-}
-
-static void launch_add(struct launch *l, struct node_event e)
-{
-    l->events = xrealloc(l->events, (l->event_count + 1) * sizeof *l->events);
-    l->events[l->event_count++] = e;
-}
-
 /* ---- moments ---- */
 
 static uint32_t warps_kept; /* of all moments */
@@ -224,53 +192,19 @@ static bool before_by_values(const struct moment *a, const struct moment *b)
     return false;
 }
 
-/* A node that comes after a host node which has waited for what the host did before. */
-static bool host_before_by_nodes(const struct moment *a, const struct moment *b)
-{
-    for (uint32_t i = 0; b->launch != NULL && i < b->launch->event_count; i++) {
-        const struct node_event *e = &b->launch->events[i];
-        if (e->waited != NULL &&
-            (b->id.node == e->node || graph_comes_after(b->launch->graph, b->id.node, e->node)) &&
-            vclock_get(e->waited, HOST_STREAM) > a->tick)
-            return true;
-    }
-    return false;
-}
-
-/* A node whose end an event node has recorded, and one that comes after what an event node has
- * waited for. */
-static bool before_by_nodes(const struct moment *a, const struct moment *b)
-{
-    for (uint32_t i = 0; a->launch != NULL && i < a->launch->event_count; i++) {
-        const struct node_event *e = &a->launch->events[i];
-        if (e->as.count != 0 && vclock_get(b->after, e->as.stream) >= position_of(e->as.count) &&
-            (graph_comes_after(a->launch->graph, e->node, a->id.node) ||
-             (e->node == a->id.node && a->part <= e->part)))
-            return true;
-    }
-    for (uint32_t i = 0; b->launch != NULL && i < b->launch->event_count; i++) {
-        const struct node_event *e = &b->launch->events[i];
-        if (e->waited != NULL && graph_comes_after(b->launch->graph, b->id.node, e->node) &&
-            vclock_get(e->waited, a->id.stream) >= a->position)
-            return true;
-    }
-    return false;
-}
-
 bool moment_before(const struct moment *a, const struct moment *b)
 {
     if (a->kind == MOMENT_HOST || (a->kind == MOMENT_FREE && a->id.stream == 0))
         return a->tick < b->tick || vclock_get(b->after, HOST_STREAM) > a->tick ||
-               host_before_by_nodes(a, b);
+               launch_host_before(a, b);
     if (b->kind != MOMENT_HOST && a->id.stream == b->id.stream && b->id.stream != 0) {
-        if (a->launch != NULL && a->launch == b->launch)
-            return a->id.node == b->id.node ||
-                   graph_comes_after(a->launch->graph, b->id.node, a->id.node) ||
-                   before_by_nodes(a, b);
+        if (a->launch != NULL && b->launch != NULL && a->id.count == b->id.count)
+            return launch_orders(a, b);
         return a->position < b->position;
     }
     return vclock_get(b->after, a->id.stream) >= a->position ||
-           (a->launch != b->launch && before_by_nodes(a, b)) || before_by_values(a, b);
+           (a->launch != b->launch && launch_before(a, b)) || before_by_values(a, b) ||
+           handed_before(a, b);
 }
 
 bool moment_seen(const struct moment *a)
@@ -303,7 +237,7 @@ static bool same_id(const struct observe_id *a, const struct observe_id *b)
 static struct moment *pending_find(const struct observe_id *id)
 {
     for (size_t i = pending.count; i > 0; i--)
-        if (same_id(&pending.items[i - 1]->id, id))
+        if (same_id(&pending.items[i - 1]->as, id))
             return pending.items[i - 1];
     return NULL;
 }
@@ -319,7 +253,7 @@ static struct moment *moment_of_work(const struct observe_work *w)
 {
     struct moment *m = moment_new(MOMENT_WORK);
     m->work = w->kind;
-    m->id = w->id;
+    m->id = m->as = w->id;
     m->position = position_of(w->id.count);
     m->name = w->name;
     if (w->kind == OBSERVE_KERNEL)
@@ -336,9 +270,35 @@ static struct moment *moment_of_work(const struct observe_work *w)
     return moment_ref(m);
 }
 
-/* Of graphs that kernels launch: what launched them is not told, so what they access is left out.
- */
-static bool is_unlisted(const struct stream *s) { return s->id >> 63 != 0; }
+/* Of graphs that kernels launch, and what belongs to them. */
+static bool is_unlisted(uint64_t stream) { return stream >> 63 != 0; }
+
+/* Work of a launch that the host has made, wherever it is told of. */
+static struct moment *moment_of_launch(const struct observe_work *w, const struct moment *of)
+{
+    struct moment *m = moment_of_work(w);
+    m->id.stream = of->id.stream;
+    m->id.count = of->id.count;
+    m->position = position_of(of->id.count);
+    m->after = vclock_ref(of->after);
+    m->site = of->site;
+    m->tick = of->tick;
+    return m;
+}
+
+/* A graph that a kernel launches. */
+static struct moment *order_launched(const struct observe_work *w)
+{
+    struct observe_id whole = w->launcher;
+    whole.node = 0;
+    const struct moment *of = w->kind == OBSERVE_GRAPH ? pending_find(&whole) : NULL;
+    if (of == NULL || of->launch == NULL)
+        return NULL;
+    struct moment *m = moment_of_launch(w, of);
+    m->launch = launch_new(w->graph);
+    launch_is_of(m->launch, of->launch, w->launcher.node, w->launched);
+    return m;
+}
 
 /* Records that other processes may wait for and tell this one of, by a pipe, say: what is seen of
  * them by the host here is not known, so it is when they are complete. */
@@ -375,11 +335,22 @@ static void host_saw_foreign(void)
 void order_host_follows(const struct moment *m)
 {
     host_clock = vclock_join(host_clock, m->after);
-    host_clock = vclock_raise(host_clock, m->id.stream, position_of(m->id.count));
+    host_clock = vclock_raise(host_clock, m->id.stream, order_end_of(m));
 }
+
+uint64_t order_tick(void) { return host_tick; }
+
+bool order_host_did(const struct vclock *after, const struct moment *m)
+{
+    return vclock_get(after, HOST_STREAM) > m->tick;
+}
+
+uint64_t order_end_of(const struct moment *m) { return position_of(m->id.count); }
 
 struct moment *order_enqueued(const struct observe_work *w)
 {
+    if (is_unlisted(w->id.stream))
+        return order_launched(w);
     races_host_thread();
     struct stream *s = stream_of(w->id.stream);
     if (w->kind == OBSERVE_RECORD && w->event.shared)
@@ -393,18 +364,21 @@ struct moment *order_enqueued(const struct observe_work *w)
             s->v = join_present(s->v, streams.items[i]);
     if (w->kind == OBSERVE_HOST || w->kind == OBSERVE_GRAPH)
         sync_functions_come();
+    if (w->kind == OBSERVE_GRAPH) { /* what was before may be over, and then it is not told */
+        struct observe_id before = graph_launched(w->graph, &w->id);
+        if (before.count != 0)
+            s->v = join_position(s->v, stream_of(before.stream), position_of(before.count));
+    }
     s->last = w->id.count;
     s->points = 0;
     stream_remember(s);
-    if (!accesses_memory(w->kind) || is_unlisted(s))
+    if (!accesses_memory(w->kind))
         return NULL;
     struct moment *m = moment_of_work(w);
     m->after = vclock_ref(s->v);
     finding_site_here(&m->site);
     if (w->kind == OBSERVE_GRAPH) {
-        m->launch = xcalloc(1, sizeof *m->launch);
-        m->launch->refs = 1;
-        m->launch->graph = graph_ref(w->graph);
+        m->launch = launch_new(w->graph);
     }
     return m;
 }
@@ -421,21 +395,16 @@ struct moment *order_node(const struct observe_work *w)
         s->v = vclock_join(s->v, of->after);
         s->last = w->event.as.count;
         stream_remember(s);
-        launch_add(of->launch, (struct node_event){.node = w->id.node, .as = w->event.as});
+        launch_records(of->launch, w->id.node, &w->event.as, 0);
     }
     if (w->kind == OBSERVE_WAIT && w->after_count > 0)
-        launch_add(of->launch,
-                   (struct node_event){.node = w->id.node,
-                                       .waited = join_position(NULL, stream_of(w->after[0].stream),
-                                                               position_of(w->after[0].count))});
+        launch_waits(
+            of->launch, w->id.node,
+            join_position(NULL, stream_of(w->after[0].stream), position_of(w->after[0].count)));
     if (!accesses_memory(w->kind))
         return NULL;
-    struct moment *m = moment_of_work(w);
-    m->after = vclock_ref(of->after);
-    m->site = of->site;
-    m->launch = of->launch;
-    m->launch->refs++;
-    m->tick = of->tick;
+    struct moment *m = moment_of_launch(w, of);
+    m->launch = launch_ref(of->launch);
     return m;
 }
 
@@ -473,7 +442,7 @@ bool order_ended(const struct observe_id *id)
     }
     shared_record_ended(id);
     for (size_t i = pending.count; i > 0; i--)
-        if (same_id(&pending.items[i - 1]->id, id)) {
+        if (same_id(&pending.items[i - 1]->as, id)) {
             struct moment *m = pending.items[i - 1];
             memmove(&pending.items[i - 1], &pending.items[i],
                     (pending.count - i) * sizeof *pending.items);
@@ -563,7 +532,7 @@ static struct moment *part_after(const struct moment *part)
     next->refs = 1;
     next->part++;
     if (next->launch != NULL)
-        next->launch->refs++;
+        launch_ref(next->launch);
     else if (next->position + 1 < position_of(next->id.count))
         next->position++;
     vclock_ref(next->after);
@@ -580,9 +549,9 @@ struct vclock *order_part_ends(struct moment **part)
     if (m->launch == NULL) {
         v = vclock_raise(v, m->id.stream, m->position);
     } else {
-        struct observe_id as = {
-            (uint64_t)1 << 62 | graph_number(m->launch->graph) << 24 | m->id.node, ++releases, 0};
-        launch_add(m->launch, (struct node_event){.node = m->id.node, .as = as, .part = m->part});
+        struct observe_id as = {(uint64_t)1 << 62 | launch_graph(m->launch) << 24 | m->id.node,
+                                ++releases, 0};
+        launch_records(m->launch, m->id.node, &as, m->part);
         v = vclock_raise(v, m->id.stream, first_part(m));
         v = vclock_raise(v, as.stream, position_of(as.count));
     }
@@ -625,6 +594,20 @@ static void stream_follows(struct stream *s, uint64_t count, const struct vclock
     s->v = vclock_join(s->v, before);
 }
 
+static void others_follow_work(const struct moment *m, const struct vclock *before)
+{
+    if (m->launch != NULL)
+        launch_waits(m->launch, m->id.node, vclock_join(NULL, before));
+    stream_follows(stream_of(m->id.stream), m->id.count, before);
+    for (size_t i = 0; i < pending.count; i++) {
+        struct moment *p = pending.items[i];
+        uint64_t end = position_of(m->id.count);
+        if (p->id.stream == m->id.stream ? p->id.count > m->id.count
+                                         : vclock_get(p->after, m->id.stream) >= end)
+            p->after = vclock_join(p->after, before);
+    }
+}
+
 bool order_part_follows(struct moment **part, const struct vclock *before)
 {
     struct vclock *had = (*part)->after, *after = vclock_join(vclock_ref(had), before);
@@ -636,19 +619,15 @@ bool order_part_follows(struct moment **part, const struct vclock *before)
     *part = part_after(m);
     vclock_unref((*part)->after);
     (*part)->after = after;
-    if (m->launch != NULL)
-        launch_add(m->launch,
-                   (struct node_event){.node = m->id.node, .waited = vclock_join(NULL, before)});
-    stream_follows(stream_of(m->id.stream), m->id.count, before);
-    for (size_t i = 0; i < pending.count; i++) {
-        struct moment *p = pending.items[i];
-        uint64_t end = position_of(m->id.count);
-        if (p->id.stream == m->id.stream ? p->id.count > m->id.count
-                                         : vclock_get(p->after, m->id.stream) >= end)
-            p->after = vclock_join(p->after, before);
-    }
+    others_follow_work(m, before);
     moment_unref(m);
     return true;
+}
+
+void order_work_follows(struct moment *m, const struct vclock *before)
+{
+    m->after = vclock_join(m->after, before);
+    others_follow_work(m, before);
 }
 
 bool order_may_come(const struct moment *a, const struct moment *b)
@@ -659,7 +638,7 @@ bool order_may_come(const struct moment *a, const struct moment *b)
             (moment_before(p, a) || moment_before(p, b)))
             return true;
     }
-    return false;
+    return handed_may_come(a, b);
 }
 
 bool order_host_joins(const struct vclock *before)
@@ -692,7 +671,7 @@ bool order_value_read(uint64_t address)
         struct moment *m = written.items[i].by;
         uint64_t low = (uint64_t)(uintptr_t)m->value.address;
         if (address < low || address >= low + m->value.bytes || moment_seen(m) ||
-            pending_find(&m->id) != NULL)
+            pending_find(&m->as) != NULL)
             continue;
         order_host_follows(m);
         follows = true;

@@ -144,7 +144,8 @@ static void on_part_begun(const struct observe_id *id, enum observe_kind kind, c
     struct moment *m = order_find(id);
     sync_function_begins(id, m);
     races_host_function_begins(m);
-    if (m != NULL && handover_by_atomics(m->function)) {
+    const struct handover *code = m != NULL ? handover_of(m->function) : NULL;
+    if (code != NULL && code->atomic) {
         order_host_follows(m); /* from when it is told, which is some time from now on */
         races_host_saw();
     }
@@ -186,6 +187,19 @@ static void keep_warps(struct moment *m, const struct observe_accesses *a)
     m->warps->count = had + a->warp_count;
 }
 
+/* Whether a kernel has written memory that the host reaches so that the host may know by it what
+ * the kernel has done; or read it so that it may know what the host has. When the one looked at
+ * what the other had written is not seen: it counts as if that was when the kernel ended. */
+static bool uses_flag(const struct observe_accesses *a, bool writes)
+{
+    for (uint32_t i = 0; i < a->site_count; i++) {
+        const struct observe_access_site *s = &a->sites[i];
+        if (s->system && s->writes == writes && races_host_shares(s->low, s->high))
+            return true;
+    }
+    return false;
+}
+
 static void on_accessed(const struct observe_accesses *a)
 {
     races_enter();
@@ -193,9 +207,18 @@ static void on_accessed(const struct observe_accesses *a)
     if (m != NULL) {
         keep_sites(m, a);
         keep_warps(m, a);
+        if (uses_flag(a, false)) {
+            struct vclock *before = order_host_releases();
+            order_work_follows(m, before);
+            vclock_unref(before);
+        }
     }
     for (uint32_t i = 0; m != NULL && i < a->range_count; i++)
         accessed(m, access_of(a->ranges[i].how), a->ranges[i].low, a->ranges[i].high);
+    if (m != NULL && uses_flag(a, true)) {
+        order_host_follows(m);
+        races_host_saw();
+    }
     moment_unref(m);
     races_leave();
 }

@@ -30,7 +30,12 @@ struct inside {
     struct vclock *release; /* of a release since the part began or touched memory, or NULL */
     struct observe_id id;
     uint64_t begun; /* clock_ns() */
-    bool acquired;  /* it has waited, or might have, by a call */
+    bool acquired;  /* it has waited, or might have, by a call, */
+    bool released;  /* or told of itself by one */
+    const struct handover *code;
+    struct handed *handed; /* NULL: it cannot hand over by plain stores */
+    uint64_t data;         /* of its stores: those that were of data */
+    uint64_t followed;     /* the host's tick when it last came after what the host did */
 };
 static WEIR_THREAD_FAST struct inside *inside;
 
@@ -129,6 +134,9 @@ void sync_function_begins(const struct observe_id *id, struct moment *m)
     if (m != NULL) {
         order_part_begins(m);
         inside->part = moment_ref(m);
+        inside->code = handover_of(m->function);
+        if (inside->code != NULL && inside->code->store_count > 0 && !inside->code->atomic)
+            inside->handed = handed_begins(m);
     }
 }
 
@@ -138,15 +146,37 @@ void sync_function_runs(void)
         inside->begun = clock_ns();
 }
 
-/* One that lasts, and calls nothing to wait by, may wait for an atomic variable: what follows it
- * comes after what the program did until it ended. */
-static void may_have_waited(void)
+/* It comes after what the program did until now. */
+static void follow_host(void)
 {
-    if (inside->acquired || inside->begun == 0 || clock_ns() - inside->begun < LASTS_NS)
+    if (inside->followed == order_tick())
         return;
     struct vclock *before = order_host_releases();
     follow(before);
     vclock_unref(before);
+    inside->followed = order_tick();
+}
+
+static bool polls(void)
+{
+    return !inside->acquired && inside->code != NULL && inside->code->polls;
+}
+
+/* One that lasts, and calls nothing to wait by, may wait for an atomic variable; so may one that
+ * has a loop for it. What follows it comes after what the program did until it ended. */
+static void may_have_waited(void)
+{
+    bool lasted = inside->begun != 0 && clock_ns() - inside->begun >= LASTS_NS;
+    if (polls() || (lasted && !inside->acquired))
+        follow_host();
+}
+
+/* Whether one of its stores may have been a flag. */
+static bool may_have_set_a_flag(void)
+{
+    uint32_t count = inside->code->store_count;
+    uint64_t all = count >= 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1;
+    return !inside->released && inside->data != all;
 }
 
 void sync_function_ends(const struct observe_id *id)
@@ -156,18 +186,27 @@ void sync_function_ends(const struct observe_id *id)
         return;
     if (inside->part != NULL)
         may_have_waited();
+    if (inside->handed != NULL) {
+        handed_ends(inside->handed, may_have_set_a_flag());
+        races_host_saw();
+    }
     moment_unref(inside->part);
     vclock_unref(inside->release);
     free(inside);
     inside = NULL;
 }
 
-void sync_function_touches(void)
+void sync_function_touches(const void *pc)
 {
     if (inside == NULL)
         return;
     vclock_unref(inside->release);
     inside->release = NULL;
+    for (uint32_t i = 0; inside->code != NULL && i < inside->code->store_count; i++)
+        if (inside->code->stores[i] == pc)
+            inside->data |= (uint64_t)1 << i;
+    if (inside->part != NULL && polls())
+        follow_host();
 }
 
 void races_host_sync(enum host_sync how, const void *object, bool own)
@@ -188,6 +227,8 @@ void races_host_sync(enum host_sync how, const void *object, bool own)
         races_host_thread();
     if (inside != NULL && how != HOST_RELEASE)
         inside->acquired = true;
+    if (inside != NULL && (how == HOST_RELEASE || how == HOST_PUBLISH))
+        inside->released = true;
     switch (how) {
     case HOST_RELEASE:
         before = known();

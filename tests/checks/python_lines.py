@@ -37,9 +37,34 @@ def leaky():
     runtime.cudaMemcpy(ctypes.byref(q), p, ctypes.c_size_t(8), 1) # @copy
 
 
+def reads_freed():
+    """Copies from memory that is freed, and frees it twice: told with where it was made and freed."""
+    runtime = ctypes.CDLL("libcudart.so.13")
+    p, q = ctypes.c_void_p(), ctypes.create_string_buffer(8)
+    runtime.cudaMallocAsync(ctypes.byref(p), ctypes.c_size_t(1000), None) # @made
+    runtime.cudaFreeAsync(p, None) # @freed
+    runtime.cudaFreeAsync(p, None) # @twice
+    runtime.cudaMalloc(ctypes.byref(p), ctypes.c_size_t(1000)) # @made-whole
+    runtime.cudaMemset(p, 0, ctypes.c_size_t(1001)) # @past
+    runtime.cudaMemcpy(q, p, ctypes.c_size_t(8), 2)
+
+
+def memory_lines(weir):
+    done = subprocess.run([weir, "run", "--check=memory", sys.executable, HERE, "reads_freed"],
+                          capture_output=True, text=True, timeout=120, check=False)
+    missing = [f"{call} at {HERE}:{line_of(mark)}" for call, mark in (
+        ("cudaMallocAsync", "@made"), ("cudaFreeAsync", "@freed"), ("cudaMalloc", "@made-whole"))
+               if f"{call} at {HERE}:{line_of(mark)}" not in done.stderr]
+    if missing:
+        print(done.stdout, done.stderr, "not said:", missing)
+    return not missing
+
+
 def main():
     if sys.argv[1] == "leaky":
         return leaky()
+    if sys.argv[1] == "reads_freed":
+        return reads_freed()
     if not hasattr(ctypes.pythonapi, "_Py_DumpTraceback"):
         print("this Python has no _Py_DumpTraceback")
         return 77
@@ -54,7 +79,7 @@ def main():
     expected = {("leaks", line_of("@runtime")), ("leaks", line_of("@driver")),
                 ("leaks", line_of("@stream")), ("calls", line_of("@copy"))}
     if done.returncode == 0 and places == expected and files == {HERE}:
-        return 0
+        return 0 if memory_lines(sys.argv[1]) else 1
     print(done.stdout, done.stderr, places, expected, files)
     return 1
 

@@ -26,6 +26,8 @@ KINDS = {
     "words": "stream memory operations", "cdp": "launches by kernels, against others",
     "cdp_order": "launches by kernels, among each other",
     "cdp_copies": "copies and sets by kernels",
+    "cdp_graphs": "graphs that kernels launch",
+    "flags": "flags: volatile, release and acquire",
     "cdp_wait": "kernels that wait for what they launch",
     "threads": "threads of kernels, against other streams",
     "shapes": "kernels that go through memory in other ways",

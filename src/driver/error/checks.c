@@ -9,6 +9,7 @@
 #include "driver/driver.h"
 #include "driver/error/error.h"
 #include "driver/error/races.h"
+#include "driver/error/site.h"
 #include "driver/error/symbols.h"
 #include "exec/found.h"
 #include "memory/defined.h"
@@ -135,7 +136,11 @@ static bool begin(struct diag *d)
         return false;
     if (process != getpid())
         return true;
-    return open_findings(d) && races_begin(d) && (!env_check("memory") || open_lives(d)) &&
+    if (!open_findings(d))
+        return false;
+    if (env_check("memory") && finding_knows_python())
+        call_mark_lines();
+    return races_begin(d) && (!env_check("memory") || open_lives(d)) &&
            (!env_check("leaks") || leaks_open(driver_faulted, d)) &&
            (!env_check("calls") || calls_open(&words, d)) && open_kernels(d);
 }

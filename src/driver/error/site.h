@@ -36,6 +36,16 @@ static inline void call_take_announced(enum weir_call *call, const void **caller
     }
 }
 
+/* Once calls of a program of Python are checked: what a call is recorded with is a mark of the line
+ * of Python and of the address that it returns to, instead of that. */
+void call_mark_lines(void);
+extern bool call_lines_marked;
+const void *call_mark(const void *caller);
+static inline const void *call_place(const void *caller)
+{
+    return WEIR_UNLIKELY(call_lines_marked) ? call_mark(caller) : caller;
+}
+
 #define CALLED(name)                                                                               \
     struct call_guard call_guard_here __attribute__((cleanup(call_leave), unused)) =               \
         call_enter(WEIR_CALL_##name, __builtin_return_address(0))

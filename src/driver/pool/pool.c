@@ -432,7 +432,7 @@ static inline CUresult alloc_of_pool(CUdeviceptr *out, size_t bytes, CUmemoryPoo
 static inline struct pool_by called_by(enum weir_call call, const void *caller)
 {
     call_take_announced(&call, &caller);
-    return (struct pool_by){caller, call};
+    return (struct pool_by){call_place(caller), call};
 }
 
 /* Handle 0 by its name, so that the functions below have few enough arguments for registers. */
@@ -532,13 +532,13 @@ BOTH(cuMemFreeAsync, (CUdeviceptr at, CUstream s), at, s)
 WEIR_API int weir_alloc_async(unsigned long long *out, size_t bytes, void *pool, void *stream,
                               enum weir_call call, const void *caller)
 {
-    return alloc_of_pool(out, bytes, pool, stream, (struct pool_by){caller, call});
+    return alloc_of_pool(out, bytes, pool, stream, (struct pool_by){call_place(caller), call});
 }
 
 WEIR_API int weir_free_async(unsigned long long at, void *stream, enum weir_call call,
                              const void *caller)
 {
-    return free_of_pool(at, stream, (struct pool_by){caller, call});
+    return free_of_pool(at, stream, (struct pool_by){call_place(caller), call});
 }
 
 /* ---- attributes ---- */

@@ -20,6 +20,8 @@
 #include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/values.h"
 
+#define NOT_ASKED (JIT_CHECK_ATOMIC | JIT_CHECK_SYSTEM)
+
 enum {
     SEG_FEW = 3,    /* lanes of a segment, as a power of two: fewer are many segments */
     MANY_LOOKS = 32 /* at every lane's address; a function with more leaves them to the helper, as
@@ -135,7 +137,7 @@ static void ask_helper(struct codegen *cg, LLVMValueRef mask, LLVMValueRef at, u
     if (asks(cg, JIT_CHECKS_TOUCHED))
         call_touch(cg, mask, what, c32(cg, 0), JIT_TOUCH_NO_SLOT);
     if (asks(cg, JIT_CHECKS_MEMORY | JIT_CHECKS_DEVICES))
-        call_check(cg, "weir_rt_check", mask, what & ~JIT_CHECK_ATOMIC, c32(cg, 0));
+        call_check(cg, "weir_rt_check", mask, what & ~NOT_ASKED, c32(cg, 0));
 }
 
 /* Only where a lane's address is suspect. */
@@ -162,6 +164,13 @@ static bool is_strong(const struct ptx_instr *i)
     return i->op == PTX_OP_atom || i->op == PTX_OP_red || ptx_has(i, PTX_M_volatile) ||
            ptx_has(i, PTX_M_relaxed) || ptx_has(i, PTX_M_acquire) || ptx_has(i, PTX_M_release) ||
            ptx_has(i, PTX_M_acq_rel);
+}
+
+/* Whether the host's threads may know by it what the thread has done, or the thread what they have.
+ */
+static bool is_of_system(const struct ptx_instr *i)
+{
+    return ptx_has(i, PTX_M_volatile) || (is_strong(i) && ptx_has(i, PTX_M_sys));
 }
 
 enum jit_scope check_scope(const struct ptx_instr *i)
@@ -423,8 +432,7 @@ static void ask_about(struct codegen *cg, const struct ptx_operand *at, unsigned
 {
     struct told t = told_one(at, space, what & JIT_CHECK_BYTES);
     if (asks(cg, JIT_CHECKS_MEMORY | JIT_CHECKS_DEVICES))
-        call_check(cg, "weir_rt_check", mask_bits(cg), what & ~JIT_CHECK_ATOMIC,
-                   told_addresses(cg, &t));
+        call_check(cg, "weir_rt_check", mask_bits(cg), what & ~NOT_ASKED, told_addresses(cg, &t));
 }
 
 static void check_global(struct codegen *cg, const struct ptx_operand *at, unsigned space,
@@ -484,6 +492,7 @@ void check_access(struct codegen *cg, const struct ptx_instr *i, const struct pt
     if (space == PTX_SPACE_SHARED)
         check_shared(cg, at, bytes, writes);
     uint32_t how = (writes ? JIT_CHECK_WRITES : 0) | (is_strong(i) ? JIT_CHECK_ATOMIC : 0) |
+                   (is_of_system(i) ? JIT_CHECK_SYSTEM : 0) |
                    (space == PTX_SPACE_GENERIC ? JIT_CHECK_GENERIC : 0);
     struct told t = told_one(at, space, bytes);
     bool compared = is_compared(cg, space);

@@ -1,0 +1,219 @@
+/* Order by flags that are set without an instruction that could be told from others: std::atomic with
+ * release and acquire, and volatile variables, by host functions, threads of the host and kernels. */
+// FLAGS: -O2
+#include "races.h"
+
+#include <atomic>
+
+#include <unistd.h>
+
+static std::atomic<int> flag;
+static volatile int plain_flag;
+struct job {
+    int *results;
+    int count;
+    std::atomic<bool> done;
+};
+static job work_item;
+
+static void CUDART_CB releases(void *) { flag.store(1, std::memory_order_release); }
+static void CUDART_CB sets(void *) { plain_flag = 1; }
+static void CUDART_CB finishes(void *p) { ((job *)p)->done.store(true, std::memory_order_release); }
+static void CUDART_CB sleeps(void *) { usleep(30000); }
+
+static void await_flag()
+{
+    while (flag.load(std::memory_order_acquire) == 0)
+        ;
+}
+
+CASE(release_store)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    DO(cudaLaunchHostFunc(repaired ? a : b, releases, nullptr));
+    await_flag();
+    sink = h[1]; // @2 host read
+}
+
+CASE(volatile_store)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    DO(cudaLaunchHostFunc(repaired ? a : b, sets, nullptr));
+    while (plain_flag == 0)
+        ;
+    sink = h[1]; // @2 host read
+}
+
+CASE(release_in_a_structure)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    DO(cudaLaunchHostFunc(repaired ? a : b, finishes, &work_item));
+    while (!work_item.done.load(std::memory_order_acquire))
+        usleep(100);
+    sink = h[1]; // @2 host read
+}
+
+/* What the host enqueues after it has seen the flag comes after it, too. */
+CASE(release_then_kernel)
+{
+    fill<<<1, 32, 0, a>>>(d, N); // @1 kernel write
+    DO(cudaLaunchHostFunc(repaired ? a : c, releases, nullptr));
+    await_flag();
+    sum<<<1, 32, 0, b>>>(d, N, out); // @2 kernel read
+}
+
+/* A function that only writes memory of the device's hands over nothing. */
+static void CUDART_CB writes_data(void *p)
+{
+    ((int *)p)[1] = 5;
+}
+CASE(data_is_no_flag)
+{
+    DO(cudaLaunchHostFunc(a, writes_data, m)); // @1 function write
+    if (repaired)
+        DO(cudaStreamSynchronize(a));
+    else
+        usleep(50000);
+    sink = m[1]; // @2 host read
+}
+
+/* What is in the stream after the function. */
+CASE(copy_after_the_release)
+{
+    DO(cudaLaunchHostFunc(a, releases, nullptr));
+    if (repaired)
+        DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, b));
+    else
+        DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    await_flag();
+    if (repaired)
+        DO(cudaStreamSynchronize(b));
+    sink = h[1]; // @2 host read
+}
+
+/* The other way round: functions that find the flag set already, or wait for it. */
+static void CUDART_CB acquires_and_reads(void *p)
+{
+    await_flag();
+    sink = ((int *)p)[1];
+}
+static void CUDART_CB looks_and_reads(void *p)
+{
+    while (plain_flag == 0)
+        usleep(10);
+    sink = ((int *)p)[1];
+}
+
+CASE(function_finds_the_flag)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @30 copy write
+    DO(cudaLaunchHostFunc(b, sleeps, nullptr));
+    DO(cudaLaunchHostFunc(b, acquires_and_reads, h)); // @31 function read
+    DO(cudaStreamSynchronize(repaired ? a : c));
+    flag.store(1, std::memory_order_release);
+}
+
+CASE(function_finds_the_volatile_flag)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @30 copy write
+    DO(cudaLaunchHostFunc(b, sleeps, nullptr));
+    DO(cudaLaunchHostFunc(b, looks_and_reads, h)); // @31 function read
+    DO(cudaStreamSynchronize(repaired ? a : c));
+    plain_flag = 1;
+}
+
+/* And what is in the function's stream after it. */
+static void CUDART_CB acquires(void *) { await_flag(); }
+CASE(kernel_after_a_function_that_finds_the_flag)
+{
+    fill<<<1, 32, 0, a>>>(d, N); // @1 kernel write
+    DO(cudaLaunchHostFunc(b, sleeps, nullptr));
+    DO(cudaLaunchHostFunc(b, acquires, nullptr));
+    sum<<<1, 32, 0, b>>>(d, N, out); // @2 kernel read
+    DO(cudaStreamSynchronize(repaired ? a : c));
+    flag.store(1, std::memory_order_release);
+}
+
+/* What the host writes before it sets the flag. */
+CASE(host_writes_then_sets_the_flag)
+{
+    DO(cudaLaunchHostFunc(b, sleeps, nullptr));
+    DO(cudaLaunchHostFunc(b, acquires, nullptr));
+    DO(cudaMemcpyAsync(d, h, N * sizeof(int), cudaMemcpyHostToDevice, repaired ? b : c)); // @1 copy read
+    h[1] = 1; // @2 host write
+    flag.store(1, std::memory_order_release);
+}
+
+/* Kernels that set flags in memory of the host's. */
+__global__ void writes_then_flag(int *data, int n, volatile int *set)
+{
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        data[i] = 7;
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        *set = 1;
+}
+__global__ void only_flag(volatile int *set) { *set = 1; }
+__global__ void releases_flag(int *set)
+{
+    asm volatile("st.release.sys.global.b32 [%0], 1;" ::"l"(set) : "memory");
+}
+
+CASE(kernel_sets_a_flag)
+{
+    writes_then_flag<<<1, 32, 0, a>>>(h, N, (volatile int *)(repaired ? h2 : d2)); // @1 kernel write
+    if (!repaired)
+        only_flag<<<1, 1, 0, b>>>((volatile int *)h2);
+    while (*(volatile int *)h2 == 0)
+        ;
+    sink = h[1]; // @2 host read
+}
+
+CASE(kernel_after_a_copy_sets_a_flag)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    only_flag<<<1, 1, 0, repaired ? a : b>>>((volatile int *)h2);
+    while (*(volatile int *)h2 == 0)
+        ;
+    sink = h[1]; // @2 host read
+}
+
+CASE(kernel_releases_a_flag)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    releases_flag<<<1, 1, 0, repaired ? a : b>>>(h2);
+    while (*(volatile int *)h2 == 0)
+        usleep(1000);
+    DO(cudaMemcpyAsync(d2, h, N * sizeof(int), cudaMemcpyHostToDevice, c)); // @2 copy read
+}
+
+/* And kernels that wait for flags which the host sets. */
+__global__ void flag_then_read(volatile int *set, const int *data, int *result)
+{
+    while (*set == 0)
+        ;
+    __threadfence_system();
+    *result = data[threadIdx.x];
+}
+
+CASE(kernel_awaits_a_flag)
+{
+    flag_then_read<<<1, 1, 0, a>>>((volatile int *)h2, h, d2); // @1 kernel read
+    if (repaired)
+        h[0] = 4; // @2 host write
+    ((std::atomic<int> *)h2)->store(1, std::memory_order_release);
+    usleep(50000);
+    if (!repaired)
+        h[0] = 4; // @2 host write
+}
+
+/* A copy that the host orders before a kernel which waits for a flag. */
+CASE(kernel_awaits_a_flag_after_a_copy)
+{
+    flag_then_read<<<1, 1, 0, a>>>((volatile int *)h2, d, d2); // @1 kernel read
+    DO(cudaMemcpyAsync(d, h, N * sizeof(int), cudaMemcpyHostToDevice, b)); // @2 copy write
+    if (repaired)
+        DO(cudaStreamSynchronize(b));
+    *(volatile int *)h2 = 1;
+}
