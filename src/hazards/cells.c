@@ -160,6 +160,49 @@ uint32_t cells_access(struct cells *c, const struct looking *l, const struct pat
     return quiet;
 }
 
+static inline void put(struct stamp *to, struct packed_stamp s) { memcpy(to, &s, sizeof *to); }
+
+/* Whether nothing that is stamped so counts for the lane. */
+static inline bool is_own(const struct stamp *s, const struct looking *l, uint32_t lane)
+{
+    return (s->how & STAMP_USED) == 0 || stamp_plainly_before(s, l, lane);
+}
+
+static inline bool is_gone(const struct stamp *s, const struct looking *l)
+{
+    return (s->how & STAMP_USED) == 0 || stamp_is_over(s, l);
+}
+
+static inline bool is_lanes_own(const struct cell *c, const struct looking *l, uint32_t lane)
+{
+    return is_own(&c->write, l, lane) && is_own(&c->reads[0], l, lane) &&
+           is_gone(&c->reads[1], l) && is_gone(&c->strong[0], l) && is_gone(&c->strong[1], l);
+}
+
+bool cells_access_own(struct cells *c, const struct looking *l, struct packed_stamp s,
+                      uint32_t lane, uint32_t low, uint32_t bytes)
+{
+    uint32_t first = low >> c->shift, last = (low + bytes) >> c->shift;
+    if (c->shift != 0 && ((low | bytes) & ((1u << WORD_SHIFT) - 1)) != 0)
+        return false;
+    for (uint32_t i = first; i < last; i++)
+        if (!is_lanes_own(&c->items[i], l, lane))
+            return false;
+    bool writes = (s.second >> 24 & STAMP_WRITE) != 0;
+    s = packed_add(s, lane, writes && l->values != NULL ? STAMP_VALUE : 0);
+    for (uint32_t i = first; i < last; i++) {
+        struct cell *cell = &c->items[i];
+        if (!writes) {
+            put(&cell->reads[0], s);
+            continue;
+        }
+        put(&cell->write, s);
+        cell->value = l->values != NULL ? (uint32_t)l->values[lane] : 0;
+        cell->reads[0].how = cell->reads[1].how = cell->strong[0].how = cell->strong[1].how = 0;
+    }
+    return true;
+}
+
 static bool same_access(const struct stamp *a, const struct stamp *b)
 {
     return a->site == b->site && a->block == b->block && a->warp == b->warp && a->lane == b->lane &&

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "hazards/hazards.h"
 
@@ -97,6 +98,11 @@ struct warp_state {
     struct async_state *async; /* NULL: it has made no copies */
 };
 
+/* Of a line: words of which so many reads are known that one more tells nothing, as bits, and above
+ * them the epoch (of the block or of the run) in which that holds. Read without the lock; beside
+ * each other, so that many lines are looked at in little memory. */
+typedef _Atomic uint64_t quiet_words;
+
 struct line;
 struct page;
 enum { RECENT = 256, MEMOS = 16 /* powers of two */ };
@@ -156,7 +162,8 @@ struct hazard_block {
     struct hazard_order *arrived[BARRIERS]; /* by those that have gone on */
     struct sync_table syncs;                /* in its shared memory */
     uint64_t shared;                        /* where its shared memory is, */
-    struct line *lines;                     /* and its lines */
+    struct line *lines;                     /* and its lines, */
+    quiet_words *quiet;                     /* and of each what is quiet */
     uint32_t line_count, line_capacity, generation;
     uint32_t writes; /* of its shared memory so far */
     struct memo memos[MEMOS];
@@ -190,6 +197,27 @@ struct stamp {
     uint8_t lane, how; /* STAMP_ bits; 0: none */
     uint32_t site;     /* the lower half of the instruction's address */
 };
+/* The same in two registers: what was just written field by field is slow to read as a whole. */
+struct packed_stamp {
+    uint64_t first, second;
+};
+static inline struct packed_stamp stamp_pack(uint32_t block, uint32_t clock, uint32_t warp,
+                                             uint32_t how, uint32_t site)
+{
+    return (struct packed_stamp){block | (uint64_t)clock << 32,
+                                 warp | how << 24 | (uint64_t)site << 32};
+}
+static inline struct packed_stamp packed_add(struct packed_stamp s, uint32_t lane, uint32_t how)
+{
+    s.second |= lane << 16 | (uint64_t)how << 24;
+    return s;
+}
+static inline struct stamp stamp_unpack(struct packed_stamp s)
+{
+    struct stamp out;
+    memcpy(&out, &s, sizeof out);
+    return out;
+}
 enum {
     STAMP_USED = 1,
     STAMP_WRITE = 2,
@@ -208,7 +236,7 @@ struct pattern {
     struct stamp s;
     uint32_t mask, value;
     int16_t origin;
-    uint8_t low, high, shift;
+    uint8_t low, high, shift, none[3];
 };
 
 struct line {
@@ -217,9 +245,6 @@ struct line {
     uint8_t count, capacity;
     bool others;     /* in shared memory: an asynchronous copy or another block has accessed it; */
     uint32_t latest; /* the clock of its last access */
-    /* Words of which so many reads are known that one more tells nothing, as bits, and above them
-     * the epoch (of the block or of the run) in which that holds. Read without the lock. */
-    _Atomic uint64_t quiet;
     struct cells *cells;      /* NULL: patterns */
     struct pattern *patterns; /* few, or on the heap */
     struct pattern few[2];
@@ -232,6 +257,7 @@ struct looking {
     uint32_t warp;               /* of the stamp */
     const void *pc;
     uint64_t line; /* address or offset */
+    quiet_words *quiet;
     const uint64_t *values;
     bool exchanged; /* is told again, as done */
     uint32_t epoch; /* of the memory; 0: nothing is quiet there */
@@ -326,26 +352,32 @@ void cells_forget(struct cells *c, uint32_t low, uint32_t high);
 /* Gives the words of which enough reads are known now. */
 uint32_t cells_access(struct cells *c, const struct looking *l, const struct pattern *p, bool look);
 
+/* The same for a plain access by one lane, where all that is kept of these bytes is its own or
+ * comes before the last barrier of all. False: it is looked at as others are. `values`: NULL: not
+ * known.
+ */
+bool cells_access_own(struct cells *c, const struct looking *l, struct packed_stamp s,
+                      uint32_t lane, uint32_t low, uint32_t bytes);
+
 /* Calls each(self, line, pattern) for each access that is kept, of neighbouring granules at once.
  */
 void cells_each(const struct cells *c, uint64_t line,
                 void (*each)(void *self, uint64_t line, const struct pattern *p), void *self);
 
 /* More words of the line are quiet; fewer are. */
-static inline void quiet_add(struct line *line, const struct looking *l, uint32_t words)
+static inline void quiet_add(quiet_words *quiet, uint32_t epoch, uint32_t words)
 {
-    uint64_t q = atomic_load_explicit(&line->quiet, memory_order_relaxed);
-    if (q >> 32 != l->epoch)
-        q = (uint64_t)l->epoch << 32;
-    atomic_store_explicit(&line->quiet, q | words, memory_order_relaxed);
+    uint64_t q = atomic_load_explicit(quiet, memory_order_relaxed);
+    if (q >> 32 != epoch)
+        q = (uint64_t)epoch << 32;
+    atomic_store_explicit(quiet, q | words, memory_order_relaxed);
 }
 
-static inline void quiet_end(struct line *line, uint32_t low, uint32_t high)
+static inline void quiet_end(quiet_words *quiet, uint32_t low, uint32_t high)
 {
-    uint64_t q = atomic_load_explicit(&line->quiet, memory_order_relaxed);
+    uint64_t q = atomic_load_explicit(quiet, memory_order_relaxed);
     if ((uint32_t)q != 0)
-        atomic_store_explicit(&line->quiet, q & ~(uint64_t)words_at(low, high),
-                              memory_order_relaxed);
+        atomic_store_explicit(quiet, q & ~(uint64_t)words_at(low, high), memory_order_relaxed);
 }
 
 void line_clear(struct line *l);
@@ -388,6 +420,7 @@ enum { PAGE_SHIFT = 12, PAGE_LINES = (1 << PAGE_SHIFT) / LINE };
 struct page {
     uint64_t number;
     uint32_t generation; /* of the last run that accessed it */
+    quiet_words quiet[PAGE_LINES];
     struct line lines[PAGE_LINES];
 };
 
@@ -398,12 +431,13 @@ struct page *page_find(struct hazard_run *run, uint64_t number);
 /* Finds or makes it, and puts it among the block's recent ones. */
 struct page *page_search(struct hazard_block *b, uint64_t number);
 
-static inline struct line *global_line(struct hazard_block *b, uint64_t number)
+static inline struct line *global_line(struct hazard_block *b, uint64_t number, quiet_words **quiet)
 {
     uint64_t page = number / PAGE_LINES;
     struct page *p = b->recent[recent_of(page)];
     if (WEIR_UNLIKELY(p == NULL || p->number != page))
         p = page_search(b, page);
+    *quiet = &p->quiet[number % PAGE_LINES];
     return &p->lines[number % PAGE_LINES];
 }
 
@@ -432,8 +466,13 @@ static inline bool quick_fits(uint32_t mask, bool next, uint32_t how)
                 : (how & JIT_ACCESS_WRITE) == 0 && mask != 0;
 }
 /* Of bytes [low, high). `s`: its stamp without the lane. */
-bool quick_access(struct looking *l, const struct stamp *s, uint32_t mask, bool next, uint64_t low,
+bool quick_access(struct looking *l, struct packed_stamp s, uint32_t mask, bool next, uint64_t low,
                   uint64_t high);
+
+/* In shared memory that only the block accesses: lanes that plainly access bytes that nobody else
+ * does now, as counters of their own. Returns the other lanes. */
+uint32_t quick_own(struct looking *l, uint32_t mask, const uint64_t *address, uint32_t bytes,
+                   struct packed_stamp s);
 
 /* An epoch that no run has had. */
 uint32_t run_next_epoch(void);

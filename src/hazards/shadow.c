@@ -21,7 +21,6 @@ void line_clear(struct line *l)
     l->patterns = NULL;
     l->count = l->capacity = 0;
     l->others = false;
-    atomic_store_explicit(&l->quiet, 0, memory_order_relaxed);
 }
 
 /* Another block's, or another run's, accesses begin: the memory of patterns is kept. */
@@ -32,7 +31,6 @@ void line_renew(struct line *l, uint32_t generation)
     l->count = 0;
     l->others = false;
     l->generation = generation;
-    atomic_store_explicit(&l->quiet, 0, memory_order_relaxed);
 }
 
 static bool is_atomic_write(const struct stamp *s)
@@ -281,7 +279,7 @@ static void enough(struct line *line, const struct looking *l, const struct patt
             (q->s.how & (STAMP_WRITE | STAMP_STRONG)) != 0 && !stamp_is_over(&q->s, l))
             return;
     }
-    quiet_add(line, l, words_within(p->low, p->high));
+    quiet_add(l->quiet, l->epoch, words_within(p->low, p->high));
 }
 
 /* A new pattern; false: there are too many. */
@@ -372,7 +370,7 @@ void line_access(struct line *line, const struct looking *l, const struct patter
     }
     bool writes = (p->s.how & (STAMP_WRITE | STAMP_STRONG)) != 0;
     if (writes)
-        quiet_end(line, p->low, p->high);
+        quiet_end(l->quiet, p->low, p->high);
     if (l->of != NULL)
         forget_before_barrier(line, l, p);
     if (line->cells == NULL) {
@@ -384,7 +382,7 @@ void line_access(struct line *line, const struct looking *l, const struct patter
         line->cells = cells_split(line->cells);
     uint32_t quiet = cells_access(line->cells, l, p, true);
     if (quiet != 0)
-        quiet_add(line, l, quiet);
+        quiet_add(l->quiet, l->epoch, quiet);
     if ((p->s.how & (STAMP_WRITE | STAMP_STRONG)) == STAMP_WRITE && p->low == 0 &&
         p->high == LINE && pattern_is_full(p)) { /* nothing else counts any more */
         line_clear(line);
@@ -417,10 +415,11 @@ static bool cut(struct line *line, uint32_t i, uint32_t low, uint32_t high)
 }
 
 /* Forgets bytes [low, high) of the line. */
-static void line_forget(struct line *line, struct hazard_block *b, uint32_t low, uint32_t high)
+static void line_forget(struct line *line, struct hazard_block *b, quiet_words *quiet, uint32_t low,
+                        uint32_t high)
 {
     const struct looking l = {.b = b};
-    quiet_end(line, low, high);
+    quiet_end(quiet, low, high);
     if (low == 0 && high == LINE) {
         line_clear(line);
         return;
@@ -466,7 +465,7 @@ static void page_forget(struct page *p, struct hazard_block *b, uint64_t low, ui
         line_lock(line);
         if (line->generation != (uint32_t)b->serial)
             line_renew(line, (uint32_t)b->serial);
-        line_forget(line, b, low > at ? (uint32_t)(low - at) : 0,
+        line_forget(line, b, &p->quiet[at / LINE % PAGE_LINES], low > at ? (uint32_t)(low - at) : 0,
                     high < at + LINE ? (uint32_t)(high - at) : LINE);
         line_unlock(line);
     }
@@ -498,9 +497,11 @@ struct run_of_lanes {
 static void access_line(struct looking *l, uint64_t at, const struct pattern *p)
 {
     struct line *line =
-        l->of != NULL ? shared_line(l->of, at / LINE, p) : global_line(l->b, at / LINE);
+        l->of != NULL ? shared_line(l->of, at / LINE, p) : global_line(l->b, at / LINE, &l->quiet);
     if (line == NULL)
         return;
+    if (l->of != NULL)
+        l->quiet = &l->of->quiet[at / LINE];
     l->line = at;
     if (l->of != NULL) {
         line_access(line, l, p);
@@ -592,8 +593,8 @@ static inline bool is_quiet(struct hazard_block *b, const struct hazard_block *o
         const struct page *p = of == NULL ? b->recent[recent_of(page)] : NULL;
         if (of == NULL ? p == NULL || p->number != page : number >= of->line_count)
             return false;
-        const struct line *line = of == NULL ? &p->lines[number % PAGE_LINES] : &of->lines[number];
-        uint64_t q = atomic_load_explicit(&line->quiet, memory_order_relaxed);
+        const quiet_words *quiet = of == NULL ? &p->quiet[number % PAGE_LINES] : &of->quiet[number];
+        uint64_t q = atomic_load_explicit(quiet, memory_order_relaxed);
         uint32_t words = words_at(low > at ? (uint32_t)(low - at) : 0,
                                   high < at + LINE ? (uint32_t)(high - at) : LINE);
         if (q >> 32 != epoch || (words & ~(uint32_t)q) != 0)
@@ -664,9 +665,10 @@ static uint32_t epoch_of(struct hazard_block *b, struct hazard_block *of)
     return of->shares ? 0 : b->epoch;
 }
 
-static void look_begin(struct looking *l, struct stamp *s, struct hazard_block *b,
-                       struct hazard_block *of, uint32_t warp, uint32_t how, const uint64_t *values,
-                       const void *pc)
+/* Returns the stamp, without a lane. */
+static inline struct packed_stamp look_begin(struct looking *l, struct hazard_block *b,
+                                             struct hazard_block *of, uint32_t warp, uint32_t how,
+                                             const uint64_t *values, const void *pc)
 {
     uint32_t as = warp + ((how & JIT_ACCESS_ASYNC) != 0 ? ASYNC_WARPS : 0);
     if (b->run->pc == 0)
@@ -678,11 +680,7 @@ static void look_begin(struct looking *l, struct stamp *s, struct hazard_block *
                           .pc = pc,
                           .values = values,
                           .epoch = epoch_of(b, of)};
-    *s = (struct stamp){.block = b->number,
-                        .clock = b->clock,
-                        .warp = (uint16_t)as,
-                        .how = stamp_how(how),
-                        .site = (uint32_t)(uintptr_t)pc};
+    return stamp_pack(b->number, b->clock, as, stamp_how(how), (uint32_t)(uintptr_t)pc);
 }
 
 /* The same for `count` reads, each `step` bytes after the one before. */
@@ -700,9 +698,9 @@ static inline bool are_quiet(struct hazard_block *b, const struct hazard_block *
     uint64_t words = words_at((uint32_t)(r->low - at), (uint32_t)(r->high - at));
     uint64_t wanted = (uint64_t)epoch << 32 | words, which = 0xffffffff00000000u | words,
              differ = 0;
-    const struct line *line = &of->lines[at / LINE];
-    for (uint32_t n = 0; n < count; n++, line += lines)
-        differ |= (atomic_load_explicit(&line->quiet, memory_order_relaxed) ^ wanted) & which;
+    const quiet_words *quiet = &of->quiet[at / LINE];
+    for (uint32_t n = 0; n < count; n++, quiet += lines)
+        differ |= (atomic_load_explicit(quiet, memory_order_relaxed) ^ wanted) & which;
     return differ == 0;
 }
 
@@ -743,13 +741,13 @@ void hazard_access_run(struct hazard_block *b, struct hazard_block *of, uint32_t
     if ((how & NOT_QUIET) == 0 && epoch != 0 && tells_nothing(b, of, epoch, &r, count, step, pc))
         return;
     struct looking l;
-    struct stamp s;
     bool same = !next && (mask & (mask - 1)) != 0;
-    look_begin(&l, &s, b, of, warp, how, values, pc);
+    struct packed_stamp packed = look_begin(&l, b, of, warp, how, values, pc);
     bool quick = quick_fits(mask, next, how);
     for (; count > 0; count--, r.low += step, r.high += step, r.origin += step) {
-        if (quick && quick_access(&l, &s, mask, next, r.low, r.high))
+        if (quick && quick_access(&l, packed, mask, next, r.low, r.high))
             continue;
+        struct stamp s = stamp_unpack(packed);
         r.p = (struct pattern){
             .mask = mask, .shift = (uint8_t)(next ? (uint32_t)__builtin_ctz(bytes) : SHIFT_ONE)};
         if (same)
@@ -758,18 +756,23 @@ void hazard_access_run(struct hazard_block *b, struct hazard_block *of, uint32_t
     }
 }
 
+enum { NOT_PLAIN = JIT_ACCESS_STRONG | JIT_ACCESS_ASYNC | JIT_ACCESS_MATRIX };
+
 void hazard_access(struct hazard_block *b, struct hazard_block *of, uint32_t warp, uint32_t mask,
                    const uint64_t address[JIT_WARP], uint32_t how, const uint64_t *values,
                    const void *pc)
 {
     threads_heard(b, warp);
     struct looking l;
-    struct stamp s;
-    look_begin(&l, &s, b, of, warp, how, values, pc);
-    access_lanes(&l, mask, address, how & JIT_ACCESS_BYTES, &s);
+    struct packed_stamp packed = look_begin(&l, b, of, warp, how, values, pc);
+    uint32_t left = mask;
+    if (of == b && !b->shares && (how & NOT_PLAIN) == 0)
+        left = quick_own(&l, mask, address, how & JIT_ACCESS_BYTES, packed);
+    struct stamp s = stamp_unpack(packed);
+    access_lanes(&l, left, address, how & JIT_ACCESS_BYTES, &s);
     if ((how & (JIT_ACCESS_WRITE | JIT_ACCESS_STRONG)) != (JIT_ACCESS_WRITE | JIT_ACCESS_STRONG))
         return;
-    for (uint32_t left = mask; left != 0; left &= left - 1) {
+    for (left = mask; left != 0; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         threads_write(b, of, warp, lane, address[lane], how);
     }

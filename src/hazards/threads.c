@@ -73,6 +73,7 @@ static void lines_free(struct hazard_block *b)
     for (uint32_t i = 0; i < b->line_capacity; i++)
         line_clear(&b->lines[i]);
     free(b->lines);
+    free(b->quiet);
 }
 
 void hazard_block_free(struct hazard_block *b)
@@ -113,6 +114,7 @@ void hazard_block_begin(struct hazard_block *b, struct hazard_grid *grid, uint32
     if (b->line_count > b->line_capacity) {
         lines_free(b);
         b->lines = xcalloc(b->line_count, sizeof *b->lines);
+        b->quiet = xcalloc(b->line_count, sizeof *b->quiet);
         b->line_capacity = b->line_count;
     }
 }
