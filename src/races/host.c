@@ -39,6 +39,7 @@ static struct {
     struct shared {
         uint64_t low, high;
         struct span pages; /* that may be closed */
+        bool own;          /* the program's, which only work that is under way reaches */
     } *items;
     size_t count, cap;
 } shared;
@@ -165,7 +166,27 @@ void races_host_memory(const struct observe_memory *m, bool made)
     bool whole = low - base >= bytes;
     struct span pages = {whole ? (low + PAGE - 1) & ~(PAGE - 1) : low & ~(PAGE - 1),
                          whole ? high & ~(PAGE - 1) : (high + PAGE - 1) & ~(PAGE - 1)};
-    vec_push(&shared, (struct shared){low, high, pages});
+    vec_push(&shared, (struct shared){low, high, pages, false});
+}
+
+void races_host_watch(uint64_t low, uint64_t high)
+{
+    struct span pages = {(low + PAGE - 1) & ~(PAGE - 1), high & ~(PAGE - 1)};
+    for (size_t i = 0; i < shared.count; i++)
+        if (shared.items[i].low < high && shared.items[i].high > low)
+            return;
+    if (pages.low < pages.high && pageable_may_close(pages.low, pages.high))
+        vec_push(&shared, (struct shared){low, high, pages, true});
+}
+
+/* Nothing is under way there any more. */
+static void unwatch(void)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < shared.count; i++)
+        if (!shared.items[i].own)
+            shared.items[kept++] = shared.items[i];
+    shared.count = kept;
 }
 
 void races_host_pending(struct moment *m, enum access how, uint64_t low, uint64_t high)
@@ -204,6 +225,8 @@ void races_host_saw(void)
     under_way.count = kept;
     if (kept < had)
         close_what_must();
+    if (kept == 0 && had > 0 && running == 0)
+        unwatch();
 }
 
 /* ---- turns ---- */

@@ -223,6 +223,14 @@ void races_host_function_begins(struct moment *m);
 void races_host_function_ends(void);
 void races_host_part(struct moment *part); /* the function on this thread goes on in that part */
 
+/* Until the host has seen the work end, it is watched when it accesses that memory of its own. */
+void races_host_watch(uint64_t low, uint64_t high);
+
+/* ---- memory of the program's own (pageable.c) ---- */
+
+/* Whether these pages may lose their rights. */
+bool pageable_may_close(uint64_t low, uint64_t high);
+
 /* ---- what threads of the host synchronize by (sync.c) ---- */
 
 void sync_functions_come(void); /* host functions will run */

@@ -50,10 +50,27 @@ static void call_reads(const struct observe_work *w)
     moment_unref(m);
 }
 
+/* Nodes of graphs copy from and to pageable memory when they run; other copies, before the call
+ * returns. */
+static void watch_pageable(const struct observe_work *w)
+{
+    uint64_t height = w->copy.height > 0 ? w->copy.height - 1 : 0;
+    uint64_t depth = w->copy.depth > 0 ? w->copy.depth - 1 : 0;
+    uint64_t from = (uint64_t)(uintptr_t)w->copy.src, to = (uint64_t)(uintptr_t)w->copy.dst;
+    if (w->copy.from == OBSERVE_PAGEABLE)
+        races_host_watch(from, from + depth * w->copy.src_slice + height * w->copy.src_pitch +
+                                   w->copy.width);
+    if (w->copy.to == OBSERVE_PAGEABLE)
+        races_host_watch(to, to + depth * w->copy.dst_slice + height * w->copy.dst_pitch +
+                                 w->copy.width);
+}
+
 static void work_accesses(struct moment *m, const struct observe_work *w)
 {
     switch (w->kind) {
     case OBSERVE_COPY:
+        if (w->id.node != 0 && !w->copy.staged)
+            watch_pageable(w);
         if (w->copy.staged)
             call_reads(w);
         else

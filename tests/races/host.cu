@@ -239,3 +239,52 @@ CASE(argument_block_reused)
     m[0] = 2; // @2 host write
     sum<<<1, 32, 0, b>>>(m, 1, out);
 }
+
+/* Copies of graphs reach pageable memory when they run. */
+alignas(4096) static int pages[4 * N];
+static cudaGraphExec_t graph_of_a_copy(void *to, const void *from, cudaMemcpyKind kind)
+{
+    cudaGraph_t graph;
+    cudaGraphNode_t node;
+    cudaGraphExec_t made;
+    DO(cudaGraphCreate(&graph, 0));
+    DO(cudaGraphAddMemcpyNode1D(&node, graph, nullptr, 0, to, from, N * sizeof(int), kind));
+    DO(cudaGraphInstantiate(&made, graph, 0));
+    return made;
+}
+
+CASE(pageable_memory_under_a_graphs_copy_from_it)
+{
+    DO(cudaGraphLaunch(graph_of_a_copy(d, pages, cudaMemcpyHostToDevice), a)); // @1 copy read
+    if (repaired)
+        DO(cudaStreamSynchronize(a));
+    pages[3] = 1; // @2 host write
+}
+
+CASE(pageable_memory_under_a_graphs_copy_to_it)
+{
+    DO(cudaGraphLaunch(graph_of_a_copy(pages, d, cudaMemcpyDeviceToHost), a)); // @1 copy write
+    if (repaired)
+        DO(cudaStreamSynchronize(a));
+    sink = pages[3]; // @2 host read
+}
+
+CASE(pageable_memory_of_two_graphs)
+{
+    DO(cudaGraphLaunch(graph_of_a_copy(pages, d, cudaMemcpyDeviceToHost), a)); // @1 copy write
+    if (repaired)
+        order(a, b);
+    DO(cudaGraphLaunch(graph_of_a_copy(d2, pages, cudaMemcpyHostToDevice), b)); // @2 copy read
+}
+
+/* Freed and unregistered page-locked memory: the calls wait for what is under way. */
+CASE(freeing_page_locked_memory_waits)
+{
+    int *p;
+    DO(cudaMallocHost(&p, N * sizeof(int)));
+    DO(cudaMemcpyAsync(p, d, N * sizeof(int), cudaMemcpyDeviceToHost, a));
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, b)); // @1 copy write
+    if (repaired)
+        DO(cudaFreeHost(p));
+    sink = h[1]; // @2 host read
+}

@@ -20,6 +20,7 @@ import findings
 
 KINDS = {
     "streams": "kernels, copies and sets in two streams", "events": "events",
+    "processes": "events that processes share",
     "default_streams": "default streams, synchronous calls", "devices": "several devices",
     "host": "the host's accesses", "callbacks": "host functions", "host_order": "host functions and locks of the host",
     "pools": "stream-ordered memory", "graphs": "graphs and captured streams",
