@@ -28,13 +28,13 @@ CASE(event_of_this_process)
 }
 
 /* The other process: this program again, which waits for the first event and records the second. */
-struct relay {
+struct handles {
     cudaIpcEventHandle_t from, to;
 };
 /* Before main looks at the arguments. */
-static int relays(int fd)
+static int passes_on(int fd)
 {
-    relay r;
+    handles r;
     cudaEvent_t from, to;
     cudaStream_t s;
     if (read(fd, &r, sizeof r) != (ssize_t)sizeof r)
@@ -51,16 +51,16 @@ static const bool other_process = [] {
     char name[64] = "";
     FILE *f = fopen("/proc/self/cmdline", "r");
     size_t got = f != nullptr ? fread(name, 1, sizeof name - 1, f) : 0;
-    if (got > strlen(name) + 1 && strcmp(name + strlen(name) + 1, "relays") == 0)
-        exit(relays(0));
+    if (got > strlen(name) + 1 && strcmp(name + strlen(name) + 1, "passes_on") == 0)
+        exit(passes_on(0));
     return false;
 }();
 static void through_another_process()
 {
-    relay r;
+    handles r;
     pid_t child;
     int status = 1, ends[2];
-    char *arguments[] = {(char *)"/proc/self/exe", (char *)"relays", nullptr};
+    char *arguments[] = {(char *)"/proc/self/exe", (char *)"passes_on", nullptr};
     posix_spawn_file_actions_t actions;
     DO(pipe(ends));
     DO(cudaIpcGetEventHandle(&r.from, here));
