@@ -151,6 +151,7 @@ struct stream {
     CUstream handle;
     struct context *context; /* NULL: not looked at yet */
     uint64_t number;
+    bool open; /* else only context and blocking are filled, or nothing */
     bool legacy, own, blocking, foreign; /* own: a thread's default stream; foreign: the runtime has
                                             not made it, and does not hear of its end */
     unsigned long long id;               /* the driver's, of a foreign one */

@@ -9,7 +9,7 @@ _Atomic uint64_t generation = 1;
 /* ---- contexts ---- */
 
 static struct {
-    pthread_mutex_t lock; /* of what follows, and of records of streams that others have made */
+    pthread_mutex_t lock; /* of what follows, and of records of streams that are not open */
     struct context *contexts;
     struct table streams;
     _Atomic uint64_t numbers;
@@ -27,6 +27,7 @@ static void stream_init(struct stream *s, struct context *c, CUstream h)
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->marks_lock, NULL);
     atomic_store(&s->refs, 1);
+    s->open = true;
 }
 
 /* Whether the handle is still of that context, which may be NULL. */
@@ -124,6 +125,8 @@ static struct stream *find_made(CUstream h)
 {
     pthread_mutex_lock(&all.lock);
     struct stream *s = (struct stream *)table_find(&all.streams, h);
+    if (s != NULL && !s->open)
+        stream_init(s, s->context, h);
     bool ended =
         s != NULL && s->context != NULL && (atomic_load(&s->context->gone) || !same_stream(s));
     if (s == NULL || ended) {
@@ -203,10 +206,12 @@ void stream_unref(struct stream *s)
     clock_unref(s->clock);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->marks_lock);
-    if (s->own)
+    if (s->own) {
         free(s);
-    else if (!s->legacy)
+    } else if (!s->legacy) {
+        memset((char *)s + sizeof s->node, 0, sizeof *s - sizeof s->node);
         table_spare(&all.streams, &s->node);
+    }
 }
 
 /* Ended streams are let go of many at a time: seeing that no call has them costs. */
@@ -268,14 +273,35 @@ void stream_end(struct stream *s)
         drop_ended(list);
 }
 
+/* Programs make and end streams that no pool has to do with: the record keeps what cannot be asked
+ * later, and is opened by the stream's first use here. */
 static void stream_made(CUstream h, unsigned flags)
 {
-    struct stream *s = (struct stream *)table_take(&all.streams);
-    stream_init(s, context_current(), h);
+    struct context *c = context_current();
+    bool there = false;
+    pthread_mutex_lock(&all.lock);
+    struct stream *s = (struct stream *)table_keep(&all.streams, h, &there), *old = NULL;
+    if (WEIR_UNLIKELY(there && s->open)) { /* the driver ended it, who told nobody */
+        old = (struct stream *)table_remove(&all.streams, h);
+        s = (struct stream *)table_keep(&all.streams, h, &there);
+    }
+    s->context = c;
     s->blocking = (flags & CU_STREAM_NON_BLOCKING) == 0;
-    struct stream *old = (struct stream *)table_put(&all.streams, &s->node, h);
-    if (old != NULL) /* the driver ended it, who told nobody */
+    pthread_mutex_unlock(&all.lock);
+    if (old != NULL)
         stream_end(old);
+}
+
+/* Whether the stream had a record that was never opened, which nobody can have then: it is gone. */
+static bool forget_unused(CUstream h)
+{
+    pthread_mutex_lock(&all.lock);
+    const struct stream *s = (const struct stream *)table_find(&all.streams, h);
+    bool unused = s != NULL && !s->open;
+    if (unused)
+        table_drop(&all.streams, h);
+    pthread_mutex_unlock(&all.lock);
+    return unused;
 }
 
 CUresult gpu_cuStreamCreate(CUstream *out, unsigned flags)
@@ -294,7 +320,7 @@ CUresult gpu_cuStreamCreateWithPriority(CUstream *out, unsigned flags, int prior
     return r;
 }
 
-CUresult gpu_cuStreamDestroy_v2(CUstream h)
+static CUresult destroy_used(CUstream h)
 {
     IN_CALL;
     struct stream *s = (struct stream *)table_find(&all.streams, h);
@@ -304,10 +330,16 @@ CUresult gpu_cuStreamDestroy_v2(CUstream h)
     atomic_fetch_add(&generation, 1); /* now: it may be another's as soon as the driver has it */
     CUresult r = driver.cuStreamDestroy_v2(h);
     if (s != NULL)
-        stream_end(s); /* where it was refused, the next use finds it anew, as a foreign one */
+        stream_end(s);
     if (r == CUDA_SUCCESS && followed())
         pool_synchronized();
     return r;
+}
+
+/* Where the driver refuses it, the next use finds it anew, as a foreign one. */
+CUresult gpu_cuStreamDestroy_v2(CUstream h)
+{
+    return forget_unused(h) ? driver.cuStreamDestroy_v2(h) : destroy_used(h);
 }
 
 /* ---- order ---- */
