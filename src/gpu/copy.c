@@ -121,3 +121,40 @@ WAITING(cuMemsetD8_v2, (CUdeviceptr to, unsigned char value, size_t n), reaches(
 WAITING(cuMemsetD2D8_v2,
         (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height),
         reaches(to, span(pitch, width, height)), to, pitch, value, width, height)
+
+/* ---- batches ---- */
+
+/* They may not go into the legacy stream: nothing is noted of order. */
+CUresult gpu_cuMemcpyBatchAsync_v2(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
+                                   CUmemcpyAttributes *attributes, size_t *first,
+                                   size_t attribute_count, CUstream s)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!reaches(to[i], sizes[i]) || !reaches(from[i], sizes[i]))
+            return CUDA_ERROR_INVALID_VALUE;
+    return driver.cuMemcpyBatchAsync_v2(to, from, sizes, count, attributes, first, attribute_count,
+                                        s);
+}
+
+/* Beside an array, rows have its elements, whose size the driver knows: then where it begins is
+ * looked at alone. */
+static bool operand_reaches(const CUmemcpy3DOperand *o, const CUmemcpy3DOperand *other,
+                            const CUextent3D *e)
+{
+    if (o->type != CU_MEMCPY_OPERAND_TYPE_POINTER)
+        return true;
+    if (other->type != CU_MEMCPY_OPERAND_TYPE_POINTER)
+        return reaches(o->op.ptr.ptr, 1);
+    return box_reaches(o->op.ptr.ptr, CU_MEMORYTYPE_UNIFIED, 0, 0, 0, o->op.ptr.rowLength,
+                       o->op.ptr.layerHeight, (const size_t[]){e->width, e->height, e->depth});
+}
+
+CUresult gpu_cuMemcpy3DBatchAsync_v2(size_t count, CUDA_MEMCPY3D_BATCH_OP *ops,
+                                     unsigned long long flags, CUstream s)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!operand_reaches(&ops[i].dst, &ops[i].src, &ops[i].extent) ||
+            !operand_reaches(&ops[i].src, &ops[i].dst, &ops[i].extent))
+            return CUDA_ERROR_INVALID_VALUE;
+    return driver.cuMemcpy3DBatchAsync_v2(count, ops, flags, s);
+}

@@ -43,6 +43,40 @@ static void copies(const char *what, char *bad, size_t bytes, char *device, char
     ROW("and copies", cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), cudaSuccess);
 }
 
+#if CUDART_VERSION >= 13000
+/* A batch of two copies, or of two boxes, of which one is bad. */
+static void batches(const char *what, char *bad, size_t bytes, char *device)
+{
+    void *to[] = {device, bad}, *good[] = {device, device + bytes};
+    const void *from[] = {device + bytes, device + bytes}, *wrong[] = {device, bad};
+    size_t sizes[] = {bytes, bytes}, first = 0;
+    cudaMemcpyAttributes how = {};
+    cudaMemcpy3DBatchOp boxes[2] = {};
+    cudaStream_t s;
+    MUST(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    how.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    ROW_CRASH(what, cudaMemcpyBatchAsync(to, from, sizes, 2, &how, &first, 1, s),
+              cudaErrorInvalidValue);
+    ROW_CRASH(what, cudaMemcpyBatchAsync(good, wrong, sizes, 2, &how, &first, 1, s),
+              cudaErrorInvalidValue);
+    for (cudaMemcpy3DBatchOp &box : boxes) {
+        box.src.type = box.dst.type = cudaMemcpyOperandTypePointer;
+        box.src.op.ptr.ptr = device;
+        box.dst.op.ptr.ptr = device + bytes;
+        box.extent = make_cudaExtent(bytes / 4, 2, 2);
+        box.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    }
+    ROW("good boxes", cudaMemcpy3DBatchAsync(2, boxes, 0, s), cudaSuccess);
+    boxes[1].dst.op.ptr.ptr = bad;
+    ROW_CRASH(what, cudaMemcpy3DBatchAsync(2, boxes, 0, s), cudaErrorInvalidValue);
+    boxes[1].dst.op.ptr.ptr = device;
+    boxes[1].src.op.ptr.ptr = bad;
+    ROW_CRASH(what, cudaMemcpy3DBatchAsync(2, boxes, 0, s), cudaErrorInvalidValue);
+    ROW("the stream works on", cudaStreamSynchronize(s), cudaSuccess);
+    MUST(cudaStreamDestroy(s));
+}
+#endif
+
 /* Stream-ordered memory is the program's until the call that frees it, and only so far as asked. */
 static void in_order(size_t bytes, char *device, char *host)
 {
@@ -65,6 +99,12 @@ static void in_order(size_t bytes, char *device, char *host)
     copies("freed in another stream", elsewhere, bytes, device, host);
     copies("freed by cudaFree", at_once, bytes, device, host);
     copies("past the end", live + bytes / 2, bytes, device, host);
+#if CUDART_VERSION >= 13000
+    batches("freed in order, waited for, in a batch", now, bytes, device);
+    batches("freed in order, in a batch", later, bytes, device);
+    batches("freed by cudaFree, in a batch", at_once, bytes, device);
+    batches("past the end, in a batch", live + bytes / 2, bytes, device);
+#endif
     ROW("all of it", cudaMemcpy(live, host, bytes, cudaMemcpyHostToDevice), cudaSuccess);
     ROW("its last byte", cudaMemset(live + bytes - 1, 1, 1), cudaSuccess);
     ROW("one byte more", cudaMemset(live + bytes - 1, 1, 2), cudaErrorInvalidValue);
@@ -78,7 +118,7 @@ static void in_order(size_t bytes, char *device, char *host)
 static void rows()
 {
     char *device, *large;
-    MUST(cudaMalloc(&device, MIB));
+    MUST(cudaMalloc(&device, 2 * MIB));
     MUST(cudaMallocHost(&large, MIB));
     copies("a member of a null pointer", (char *)0x1000, 256, device, text);
     copies("no address of any process", (char *)0xdead00000000beefull, 256, device, text);
