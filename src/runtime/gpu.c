@@ -146,6 +146,54 @@ static CUresult link_pieces(const char *const *texts, size_t count, CUmodule *mo
     return result;
 }
 
+/* ---- relocatable code of nvcc ---- */
+
+/* It is linked already for the GPUs that the program was compiled for; beside that are the pieces.
+ * NULL: the binary is no such. */
+static const struct fat_wrapper *linked_by_nvcc(const struct rt_binary *b)
+{
+    const struct fat_wrapper *w = b->image;
+
+    return b->piece_count == 0 && w->magic == FAT_WRAPPER_MAGIC && w->version == 2 ? w : NULL;
+}
+
+/* For another GPU the driver links the pieces, among which is the device runtime where it is used.
+ */
+static CUresult link_fat_pieces(const void *const *pieces, CUmodule *module, char *log,
+                                size_t bytes)
+{
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)bytes}, *image = NULL;
+    CUlinkState link;
+    size_t size;
+    CUresult result = CU(cuLinkCreate_v2, 2, options, values, &link);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    for (; *pieces != NULL && result == CUDA_SUCCESS; pieces++) {
+        const struct fat_header *h = *pieces;
+        result = CU(cuLinkAddData_v2, link, CU_JIT_INPUT_FATBINARY, (void *)h,
+                    h->header_bytes + h->bytes, "piece", 0, NULL, NULL);
+    }
+    if (result == CUDA_SUCCESS)
+        result = CU(cuLinkComplete, link, &image, &size);
+    if (result == CUDA_SUCCESS)
+        result = CU(cuModuleLoadDataEx, module, image, 2, options, values);
+    CU(cuLinkDestroy, link);
+    return result;
+}
+
+static CUresult load_linked(const struct fat_wrapper *w, CUmodule *module, char *log, size_t bytes)
+{
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)bytes};
+    CUresult result = CU(cuModuleLoadDataEx, module, w->data, 2, options, values);
+
+    return result == CUDA_ERROR_NO_BINARY_FOR_GPU && w->aux != NULL
+               ? link_fat_pieces(w->aux, module, log, bytes)
+               : result;
+}
+
 /* ---- what went wrong ---- */
 
 /* What NVIDIA's words about a function or variable that nobody defines come from. */
@@ -184,9 +232,12 @@ CUresult rt_gpu_load(const struct rt_binary *b, CUmodule *module, char *log, siz
     const void *one[2];
     const void *const *pieces = pieces_of(b, one);
     size_t count = b->piece_count > 0 ? b->piece_count : 1;
-    const char **texts = calloc(count, sizeof *texts);
+    const char **texts;
     CUresult result;
 
+    if (linked_by_nvcc(b) != NULL)
+        return load_linked(linked_by_nvcc(b), module, log, bytes);
+    texts = calloc(count, sizeof *texts);
     if (texts == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (collect(pieces, texts) && (count > 1 || uses_device_runtime(texts[0])))

@@ -356,6 +356,21 @@ struct rt_variable *rt_variable_find(const void *host)
     return s != NULL ? s->variable : NULL;
 }
 
+/* One of nvcc's managed variables, whose memory the host names by where it is: the shadow is a
+ * pointer to it. */
+static struct rt_variable *managed_at(const void *memory)
+{
+    struct rt_variable *found = NULL;
+
+    rt_registry_lock();
+    for (struct rt_binary *b = rt_binaries(); b != NULL && memory != NULL; b = b->next)
+        for (struct rt_variable *v = b->variables; v != NULL && found == NULL; v = v->next)
+            if (v->pointer && *(void *const *)v->host == memory)
+                found = v;
+    rt_registry_unlock();
+    return found;
+}
+
 /* Whether a variable of the device is called so in the source: as it is, or as the mangled name of
  * a static one, which separate compilation makes longer. */
 static bool called(const char *mangled, const char *name)
@@ -463,6 +478,8 @@ cudaError_t rt_symbol(const void *host, CUdeviceptr *address, size_t *size)
 
     RT_TRY(rt_context());
     v = rt_variable_find(host);
+    if (v == NULL)
+        v = managed_at(host);
     RT_CHECK(v, unknown(cudaErrorInvalidSymbol));
     RT_CHECK(v->kind != RT_TEXTURE && v->kind != RT_SURFACE, cudaErrorInvalidSymbol);
     RT_TRY(rt_binary_module(v->binary, &module));

@@ -182,7 +182,7 @@ static void test_managed(void)
     static struct fat_wrapper w, n;
     static int section[4];
     static void *pointer;
-    void **handle, **nvcc;
+    void **handle, **nvcc, *address;
 
     /* clang's way: bound to the host's address, loaded at registration. */
     __cudaWeirRegisterManaged(section, section + 4);
@@ -202,6 +202,10 @@ static void test_managed(void)
     CHECK(__cudaInitModule(nvcc));
     LOG("load(nvcc managed) ");
     CHECK_EQ_INT((size_t)pointer, 0x5000);
+    /* its name in the program means its memory */
+    CHECK_EQ_INT(cudaGetSymbolAddress(&address, pointer), cudaSuccess);
+    CHECK(address == pointer);
+    CHECK_EQ_INT(cudaGetSymbolAddress(&address, (char *)pointer + 1), cudaErrorInvalidSymbol);
     __cudaUnregisterFatBinary(nvcc);
     mock_take_log();
 }
