@@ -98,40 +98,45 @@ static cudaError_t set_managed_pointers(struct rt_binary *b, CUmodule module)
 }
 
 /* Copies the bound variables out to, or back from, one buffer. */
-static void move_bound(struct rt_binary *b, char *buffer, bool out)
+static void move_bound(struct rt_binary *b, bool elsewhere, char *buffer, bool out)
 {
     for (struct rt_variable *v = b->variables; v != NULL; v = v->next)
-        if (v->kind == RT_MANAGED) {
+        if (bound(v, elsewhere)) {
             char *memory = memory_of(v);
             memcpy(out ? buffer : memory, out ? memory : buffer, v->size);
             buffer += v->size;
         }
 }
 
-/* Loading puts initial values into the bound variables; with `keep` they already belong to another
- * context of this process and stay as they are. */
-static CUresult load_keeping(struct rt_binary *b, const struct bindings *bindings, bool keep,
-                             CUmodule *module)
+/* The loads of a binary that were before this one. */
+struct before {
+    bool any;       /* initial values are there, and variables have what the program made of them */
+    bool elsewhere; /* it is loaded in another context */
+};
+
+/* Loading puts initial values into the bound variables: the first time. */
+static CUresult load_keeping(struct rt_binary *b, const struct bindings *bindings,
+                             struct before before, CUmodule *module)
 {
     size_t bytes = 0;
     CUresult result;
     char *values;
 
-    if (!keep || !bindings->count)
+    if (!before.any || !bindings->count)
         return load_image(b->image, bindings, module);
     for (struct rt_variable *v = b->variables; v != NULL; v = v->next)
-        bytes += v->kind == RT_MANAGED ? v->size : 0;
+        bytes += bound(v, before.elsewhere) ? v->size : 0;
     values = malloc(bytes);
     if (values == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    move_bound(b, values, true);
+    move_bound(b, before.elsewhere, values, true);
     result = load_image(b->image, bindings, module);
-    move_bound(b, values, false);
+    move_bound(b, before.elsewhere, values, false);
     free(values);
     return result;
 }
 
-static cudaError_t load_on_gpu(struct rt_binary *b, bool elsewhere, CUmodule *module)
+static cudaError_t load_on_gpu(struct rt_binary *b, struct before before, CUmodule *module)
 {
     char log[4096] = "";
     CUresult result = rt_gpu_load(b, module, log, sizeof log);
@@ -139,11 +144,11 @@ static cudaError_t load_on_gpu(struct rt_binary *b, bool elsewhere, CUmodule *mo
     if (result != CUDA_SUCCESS)
         tell(result, log);
     CU_TRY(result);
-    RT_TRY(rt_gpu_bind_managed(b, *module, elsewhere));
-    return elsewhere ? cudaSuccess : set_managed_pointers(b, *module);
+    RT_TRY(rt_gpu_bind_managed(b, *module, before.any));
+    return before.elsewhere ? cudaSuccess : set_managed_pointers(b, *module);
 }
 
-static cudaError_t load(struct rt_binary *b, bool keep, CUmodule *module)
+static cudaError_t load(struct rt_binary *b, struct before before, CUmodule *module)
 {
     struct bindings bindings;
     CUresult result;
@@ -151,13 +156,13 @@ static cudaError_t load(struct rt_binary *b, bool keep, CUmodule *module)
     RT_TRY(b->error);
     RT_CHECK(b->image, cudaErrorInvalidKernelImage);
     if (rt_on_gpu())
-        return load_on_gpu(b, keep, module);
-    RT_TRY(collect_bindings(b, keep, &bindings));
-    result = load_keeping(b, &bindings, keep, module);
+        return load_on_gpu(b, before, module);
+    RT_TRY(collect_bindings(b, before.elsewhere, &bindings));
+    result = load_keeping(b, &bindings, before, module);
     free(bindings.names);
     free(bindings.addresses);
     CU_TRY(result);
-    return keep ? cudaSuccess : set_managed_pointers(b, *module);
+    return before.elsewhere ? cudaSuccess : set_managed_pointers(b, *module);
 }
 
 cudaError_t rt_binary_module(struct rt_binary *b, CUmodule *module)
@@ -166,7 +171,7 @@ cudaError_t rt_binary_module(struct rt_binary *b, CUmodule *module)
     const struct rt_here *found;
     struct rt_here here;
     cudaError_t error;
-    bool elsewhere = false;
+    struct before before = {0};
 
     RT_CHECK(!rt_forked(), cudaErrorInitializationError); /* as the driver says there */
     RT_TRY(rt_find_here(&found));
@@ -180,11 +185,13 @@ cudaError_t rt_binary_module(struct rt_binary *b, CUmodule *module)
             pthread_mutex_unlock(&b->lock);
             return cudaErrorMemoryAllocation;
         }
-        for (struct rt_loaded *o = b->loaded; o != NULL; o = o->next)
-            elsewhere |= o->handle != here.context && o->error == cudaSuccess;
+        for (struct rt_loaded *o = b->loaded; o != NULL; o = o->next) {
+            before.any |= o->error == cudaSuccess;
+            before.elsewhere |= o->handle != here.context && o->error == cudaSuccess;
+        }
         l->handle = here.context;
         l->context = here.id;
-        l->error = load(b, elsewhere, &l->module);
+        l->error = load(b, before, &l->module);
         if (l->error == cudaErrorMemoryAllocation) { /* the next call may find some */
             pthread_mutex_unlock(&b->lock);
             free(l);
