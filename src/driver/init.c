@@ -1,7 +1,9 @@
 /* init: cuInit, versions, messages, and the translation of lower layers' errors. */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/env.h"
 #include "base/reserve.h"
@@ -85,15 +87,39 @@ WEIR_API const char *weir_last_message(void)
 
 static void on_fork(void) { slow_path_set(SLOW_PATH_NOT_READY); }
 
-/* A GPU was asked for, and this is none. */
+WEIR_API int weir_passed_by(int now)
+{
+    static atomic_bool passed;
+    return now != 0 ? atomic_exchange(&passed, true) : atomic_load(&passed);
+}
+
+/* Whether the file is the one that this code is in. */
+static bool is_this_library(const char *path)
+{
+    struct stat named, own;
+    Dl_info self;
+    return dladdr((void *)&opened, &self) != 0 && stat(path, &named) == 0 &&
+           stat(self.dli_fname, &own) == 0 && named.st_dev == own.st_dev &&
+           named.st_ino == own.st_ino;
+}
+
+/* Another driver was asked for than this one. */
 static bool wanted(struct diag *d)
 {
     const char *driver = env_get(ENV_DRIVER);
-    return driver == NULL || strcmp(driver, "gpu") != 0 ||
-           diag_set(
-               d, 0, 0,
-               "WEIR_DRIVER=gpu, but the program has loaded Weir's libcuda.so.1, which runs on "
-               "the CPU: run it with 'weir run --device=gpu'");
+    if (driver == NULL || *driver == '\0' || strcmp(driver, "cpu") == 0 ||
+        strcmp(driver, "auto") == 0)
+        return true;
+    if (strchr(driver, '/') == NULL && strcmp(driver, "gpu") != 0)
+        return diag_set(d, 0, 0,
+                        "WEIR_DRIVER=%s: it must be cpu, gpu, auto or the path of a libcuda.so.1, "
+                        "with a slash",
+                        driver);
+    return is_this_library(driver) ||
+           diag_set(d, 0, 0,
+                    "WEIR_DRIVER=%s, but the program has loaded Weir's libcuda.so.1, which runs on "
+                    "the CPU: run it with 'weir run --device=gpu'",
+                    driver);
 }
 
 /* At most one word of each kind. */

@@ -68,11 +68,22 @@ static void *open_of_toolkit(void)
 
 static bool is_weir(void *library) { return dlsym(library, "weir_current_context") != NULL; }
 
+/* Weir's stays loaded where it was opened on the way to another: a note in it says that the program
+ * has not loaded it, for other runtimes of the process. */
+static bool was_passed_by(void *library, int now)
+{
+    __typeof__(&weir_passed_by) passed_by =
+        (__typeof__(&weir_passed_by))dlsym(library, "weir_passed_by");
+
+    return passed_by != NULL && passed_by(now) != 0;
+}
+
 /* The library if it is of the kind that is wanted; else it is closed. */
 static void *only(bool weir, void *library)
 {
     if (library == NULL || is_weir(library) == weir)
         return library;
+    was_passed_by(library, 1);
     dlclose(library);
     return NULL;
 }
@@ -138,7 +149,7 @@ static void *refuse(const char *setting, const char *reason)
 static bool other_is_loaded(bool weir)
 {
     void *loaded = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
-    bool other = loaded != NULL && is_weir(loaded) != weir;
+    bool other = loaded != NULL && is_weir(loaded) != weir && !was_passed_by(loaded, 0);
 
     if (loaded != NULL)
         dlclose(loaded);

@@ -23,6 +23,9 @@ export CUDA_HOME
 "$weircc" "$here/other_driver_host.cu" -o host || exit 1
 "$weircc" -I"$here/.." -I"$here/../conformance" "$here/../conformance/devices/primary_released.cu" \
     -o released -lcuda || exit 1
+"$weircc" "$here/other_driver_init.cu" -o init -lcuda || exit 1
+"$weircc" -DLIBRARY -shared -cudart shared -Xcompiler -fPIC "$here/other_driver_twice.cu" -o libtwice.so || exit 1
+"$weircc" "$here/other_driver_twice.cu" -o twice -L. -ltwice -Xlinker -rpath="$work" || exit 1
 "$weircc" "$here/other_driver_again.cu" -Xlinker --no-as-needed -lcuda -o linked || exit 1
 
 # expect STATUS PATTERN SETTINGS... : how the last command line ended, and what it printed
@@ -64,6 +67,15 @@ expect 1 "the program has loaded Weir's libcuda.so.1, which runs on the CPU" WEI
 expect 1 'the program has loaded another libcuda.so.1' WEIR_DRIVER="$other" ./linked
 expect 0 '^no error$' WEIR_DRIVER=cpu ./linked
 expect 0 '^no error$' WEIR_DRIVER="$OTHER_DRIVER_WEIR" ./linked
+# The same of a program without a runtime.
+for driver in gpu "$other" /no/such; do
+    expect 1 "^weir: WEIR_DRIVER=$driver, but the program has loaded Weir's libcuda.so.1" WEIR_DRIVER="$driver" ./init
+    expect 1 '^cuInit: 100$' WEIR_DRIVER="$driver" ./init
+done
+expect 1 'weir: WEIR_DRIVER=fast: it must be cpu, gpu, auto or the path' WEIR_DRIVER=fast ./init
+for driver in '' cpu auto "$OTHER_DRIVER_WEIR"; do
+    expect 0 '^cuInit: 0$' WEIR_DRIVER="$driver" ./init
+done
 
 # A device that is lost while the program runs, over pools of both kinds.
 for pools in own driver; do
@@ -103,6 +115,9 @@ mkdir found
 ln -s "$other" found/libcuda.so.1
 expect 0 '^right$' WEIR_DRIVER=auto OTHER_DRIVER_DEVICES=0 LD_LIBRARY_PATH=found ./program
 expect 0 '^right$' WEIR_DRIVER=gpu LD_LIBRARY_PATH=found ./program
+# Two runtimes in one process, of which one meets Weir's driver on its way.
+expect 0 '^right$' WEIR_DRIVER=gpu LD_LIBRARY_PATH="found:${OTHER_DRIVER_WEIR%/*}" ./twice
+expect 0 '^right$' WEIR_DRIVER=gpu LD_LIBRARY_PATH="${OTHER_DRIVER_WEIR%/*}:found" ./twice
 expect 1 'no CUDA-capable device' WEIR_DRIVER=gpu LD_LIBRARY_PATH=found OTHER_DRIVER_DEVICES=0 ./program
 expect 1 "the program has loaded another libcuda.so.1 than Weir's" LD_PRELOAD=found/libcuda.so.1 WEIR_DRIVER=cpu ./program
 expect 0 '^right$' LD_LIBRARY_PATH=found "$weir" run --device=cpu ./program
@@ -110,6 +125,7 @@ expect 0 'links .*libcudadevrt' LD_LIBRARY_PATH=found "$weir" run --device=gpu .
 expect 2 'a process has one driver' "$weir" run --device=cpu,gpu ./program
 expect 2 'must be cpu or gpu' "$weir" run --device=tpu ./program
 expect 0 'GPU driver: .*libcuda.so.1 (CUDA 13.0)' LD_LIBRARY_PATH=found "$weir" info
+expect 0 '^device 0: .*Weir CPU device' WEIR_DRIVER=gpu "$weir" info
 if ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1' && [ ! -e /usr/lib/wsl/lib/libcuda.so.1 ]; then
     expect 1 'no libcuda.so.1 of a GPU.s driver was found' WEIR_DRIVER=gpu ./program
     expect 1 'this machine has no libcuda.so.1' "$weir" run --device=gpu ./program

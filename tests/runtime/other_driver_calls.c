@@ -21,10 +21,18 @@ static int setting(const char *name, int otherwise)
 
 PUBLIC CUresult cuInit(unsigned flags)
 {
-    unsetenv("WEIR_DRIVER"); /* Weir's refuses to stand in for a GPU's */
     if (setting("OTHER_DRIVER_INIT", 0) != 0)
         return (CUresult)setting("OTHER_DRIVER_INIT", 0);
-    return setting("OTHER_DRIVER_DEVICES", 1) > 0 ? WEIRS(cuInit)(flags) : CUDA_ERROR_NO_DEVICE;
+    if (setting("OTHER_DRIVER_DEVICES", 1) == 0)
+        return CUDA_ERROR_NO_DEVICE;
+    const char *driver = getenv("WEIR_DRIVER");
+    char *kept = driver != NULL ? strdup(driver) : NULL;
+    unsetenv("WEIR_DRIVER"); /* Weir's refuses to stand in for another's */
+    CUresult r = WEIRS(cuInit)(flags);
+    if (kept != NULL)
+        setenv("WEIR_DRIVER", kept, 1);
+    free(kept);
+    return r;
 }
 
 PUBLIC CUresult cuDriverGetVersion(int *version)

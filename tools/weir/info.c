@@ -98,12 +98,25 @@ static bool print_driver(const char *title, const char *path)
     return error == 0;
 }
 
+/* Weir's driver refuses to work where the setting names another one. */
+static bool print_own_driver(const char *path)
+{
+    const char *name = env_entry(ENV_DRIVER)->name, *setting = getenv(name);
+    char *kept = setting != NULL ? xstrdup(setting) : NULL;
+    unsetenv(name);
+    bool ok = print_driver("driver:     ", path);
+    if (kept != NULL)
+        setenv(name, kept, 1);
+    free(kept);
+    return ok;
+}
+
 /* False when Weir's driver does not work. */
 static bool print_devices(void)
 {
     const char *directory = weir_library_directory();
     char *path = xprintf("%s/libcuda.so.1", directory != NULL ? directory : "../lib");
-    bool ok = print_driver("driver:     ", path);
+    bool ok = print_own_driver(path);
     free(path);
     path = weir_gpu_driver();
     if (path != NULL)
