@@ -36,6 +36,8 @@ static inline cudaError_t alloc(void **ptr, size_t size, cudaMemPool_t pool, cud
                                 enum weir_call call, const void *caller)
 {
     RT_CHECK(ptr, cudaErrorInvalidValue);
+    if (__builtin_expect(rt_was_reset(), 0)) /* the device may not have come back */
+        RT_TRY(rt_context());
     CUresult first =
         (CUresult)CU(weir_alloc_async, (CUdeviceptr *)ptr, size, pool, stream, call, caller);
     return LIKELY(first == CUDA_SUCCESS)
@@ -207,10 +209,14 @@ POOL_API(cudaMemPoolGetAttribute, (cudaMemPool_t memPool, enum cudaMemPoolAttr a
     return done(cudaMemPoolGetAttribute_checked(memPool, attr, value));
 }
 
+/* None may be given without a list, which the driver refuses. */
+static const CUmemAccessDesc no_access;
+
 POOL_API(cudaMemPoolSetAccess,
          (cudaMemPool_t memPool, const struct cudaMemAccessDesc *descList, size_t count),
          memPool != NULL && (descList != NULL || !count),
-         CU(cuMemPoolSetAccess, memPool, (const CUmemAccessDesc *)descList, count))
+         CU(cuMemPoolSetAccess, memPool,
+            descList != NULL ? (const CUmemAccessDesc *)descList : &no_access, count))
 {
     return done(cudaMemPoolSetAccess_checked(memPool, descList, count));
 }

@@ -188,9 +188,10 @@ static cudaError_t create_texture(cudaTextureObject_t *object,
     CUDA_RESOURCE_DESC r;
     CUDA_TEXTURE_DESC t;
 
-    RT_CHECK(object != NULL && resource != NULL, cudaErrorInvalidValue);
+    RT_CHECK(resource, cudaErrorInvalidValue);
     RT_CHECK(texture, cudaErrorInvalidResourceHandle);
     RT_TRY(check_array(resource));
+    RT_CHECK(object, cudaErrorInvalidValue);
     RT_TRY(resource_to_driver(resource, &r));
     RT_TRY(check_reads(resource, texture));
     texture_to_driver(texture, &t);

@@ -250,6 +250,10 @@ static void textures()
     r = linear(p);
     MUST(cudaCreateTextureObject(&made, &array, &d, nullptr));
     ROW("no answer", cudaCreateTextureObject(nullptr, &r, &d, nullptr), cudaErrorInvalidValue);
+    array.res.array.array = nullptr;
+    ROW("no array, no answer", cudaCreateTextureObject(nullptr, &array, &d, nullptr),
+        cudaErrorInvalidResourceHandle);
+    array.res.array.array = a;
     ROW("no resource", cudaCreateTextureObject(&t, nullptr, &d, nullptr), cudaErrorInvalidValue);
     ROW("no description", cudaCreateTextureObject(&t, &r, nullptr, nullptr),
         cudaErrorInvalidResourceHandle);

@@ -47,6 +47,7 @@ template <typename Launch> static void faults(Launch launch, cudaError_t expecte
     OK(cudaGetLastError());
     if (cudaDeviceSynchronize() == cudaErrorDevicesUnavailable) { /* as on some GPUs */
         printf("the device does not come back after a fault\n");
+        CHECK_STR(cudaGetErrorName(cudaMallocAsync(&p, 4, 0)), "cudaErrorDevicesUnavailable");
         exit(check_done());
     }
     OK(cudaMalloc(&p, sizeof *p));

@@ -258,6 +258,7 @@ static void rights()
     a.flags = cudaMemAccessFlagsProtReadWrite;
     ROW("the owner's", cudaMemPoolSetAccess(m, &a, 1), cudaSuccess);
     ROW("count 0", cudaMemPoolSetAccess(m, &a, 0), cudaSuccess);
+    ROW("count 0 and no list", cudaMemPoolSetAccess(m, nullptr, 0), cudaSuccess);
     ROW_CRASH("no list", cudaMemPoolSetAccess(m, nullptr, 1), cudaErrorInvalidValue);
     ROW("no pool", cudaMemPoolSetAccess(nullptr, &a, 1), cudaErrorInvalidValue);
     ROW_UNDEFINED("destroyed", cudaMemPoolSetAccess(destroyed_pool(), &a, 1),
