@@ -120,8 +120,8 @@ static struct direction gradient_of(const struct texture *t, enum texture_geomet
     return d;
 }
 
-/* What a lane's gradients ask for: a level of detail, and fetches one element of that level from
- * each other along the longer direction. */
+/* What a lane's gradients ask for: a level of detail, and fetches along the longer direction, each
+ * an element of that level from the next. */
 struct footprint {
     int32_t detail;
     float ratio; /* of the directions, 1 to the sampler's most */

@@ -87,6 +87,7 @@ CASE(objects)
     cudaGraphExec_t exec;
     cudaMemPool_t pool;
     cudaArray_t array;
+    cudaMipmappedArray_t levels;
     cudaMemPoolProps props = {};
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type = cudaMemLocationTypeDevice;
@@ -97,6 +98,7 @@ CASE(objects)
     DO(cudaGraphInstantiate(&exec, graph, 0));  // EXPECT leak: an executable graph, made at \S*LINE
     DO(cudaMemPoolCreate(&pool, &props));       // EXPECT leak: a pool, made at \S*LINE \(cudaMemPoolCreate\)
     DO(cudaMallocArray(&array, &format, 8, 8)); // EXPECT leak: an array, made at \S*LINE \(cudaMallocArray\)
+    DO(cudaMallocMipmappedArray(&levels, &format, make_cudaExtent(8, 8, 0), 4)); // EXPECT leak: a mipmapped array, made at \S*LINE
 }
 
 CASE(captured_graph)
