@@ -117,6 +117,7 @@ struct codegen {
     struct control_flow *flow;           /* control/control.h */
     struct serialized_lanes *serialized; /* control/control.h */
     struct block_batch *batch;           /* control/block_batch.c; NULL: one block a call */
+    struct deferred_sums *deferred;      /* memory/deferred_sums.c; NULL: sums are made at once */
     struct warp_interleave *interleave;  /* control/grid_stride_loops.c; NULL: warps do not yield */
     struct warp_index *warp_index;       /* control/warp_index.c */
     struct vector_gather *gather;        /* memory/vector_gather.c */

@@ -6,6 +6,7 @@
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/frame.h"
 #include "compiler/codegen/instructions.h"
+#include "compiler/codegen/memory/deferred.h"
 #include "compiler/codegen/memory/defined.h"
 #include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/values.h"
@@ -682,6 +683,7 @@ bool emit_kernel(struct codegen *cg)
     osr_init(cg);
     memory_registers_choose(cg);
     batch_init(cg);
+    deferred_init(cg);
     for (int32_t r = 0; r < k->nresume; r++)
         regions[r] = merged && r > 0 ? regions[0] : new_bb(cg, "region");
     if (k->nresume > 1 && !k->lockstep) {

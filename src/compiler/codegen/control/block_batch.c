@@ -12,6 +12,7 @@
  * kernels, which may reuse what they have just read, take block after block. */
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/frame.h"
+#include "compiler/codegen/memory/deferred.h"
 #include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/values.h"
 
@@ -89,7 +90,8 @@ void batch_init(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
     bool streams = true;
-    if ((k->opt->checked & (JIT_CHECKS_THREADS | JIT_CHECKS_DEFINED)) != 0) /* a block's are told of by themselves */
+    if ((k->opt->checked & (JIT_CHECKS_THREADS | JIT_CHECKS_DEFINED)) !=
+        0) /* a block's are told of by themselves */
         return;
     if ((k->opt->order & (JIT_ORDER_WARPS | JIT_ORDER_TURNED)) != 0) /* its warps go as they are */
         return;
@@ -164,6 +166,7 @@ bool emit_batch(struct codegen *cg, LLVMBasicBlockRef at)
     cg->regions->current = 0;
     cg->flow->next_warp = new_bb(cg, "warp_done");
     LLVMPositionBuilderAtEnd(b, at);
+    deferred_open(cg);
     LLVMValueRef here = byte_offset(cg, cg->block.ptr, c64(cg, BLOCK_FIELD(ctaid)));
     LLVMValueRef more_ptr = byte_offset(cg, cg->block.ptr, c64(cg, BLOCK_FIELD(more)));
     LLVMValueRef first = LLVMBuildLoad2(b, cg->i32, here, "");
@@ -195,6 +198,7 @@ bool emit_batch(struct codegen *cg, LLVMBasicBlockRef at)
                                     : LLVMBuildAdd(b, rows.i, c32(cg, (uint64_t)row), ""));
     loop_close(cg, &blocks, 1, end);
     loop_close(cg, &rows, (uint64_t)row, c32(cg, (uint64_t)(k->nwarps + row - 1) / row * row));
+    deferred_close(cg);
     LLVMBuildRet(b, c32(cg, JIT_DONE));
     return ok;
 }

@@ -4,28 +4,14 @@
  * value is read. One thread of the machine runs all warps of
  * a block, so atomics on shared memory are plain reads and writes; the others are the machine's
  * own, or a compare-and-swap loop where it has none. */
+#include "compiler/codegen/memory/atomics.h"
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/memory/access.h"
+#include "compiler/codegen/memory/deferred.h"
 #include "compiler/codegen/memory/defined.h"
 #include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/module_function.h"
 #include "compiler/codegen/values.h"
-
-/* One atomic instruction. */
-struct atomic {
-    unsigned op;        /* enum ptx_mod: the operation */
-    unsigned type;      /* enum ptx_type */
-    LLVMTypeRef elem;   /* integer of its width, or float or double for their arithmetic */
-    LLVMTypeRef packed; /* <2 x half> and the like, NULL otherwise */
-    unsigned bytes;     /* of an element */
-    bool shared, is_signed;
-    bool flushes;               /* sums of f32: subnormals become zeros, but in shared memory */
-    bool generic;               /* which of them it is, is not known */
-    bool may_skip;              /* what changes nothing need not be written */
-    LLVMValueRef flush;         /* i1, in atomics_apply: they do become zeros */
-    LLVMValueRef at, b, c, out; /* arrays of 32: addresses, operands, old values (or NULL) */
-    LLVMValueRef base;          /* pointer that addresses are offsets from, or NULL */
-};
 
 /* The smaller or larger of halves: of a number and a NaN the number, of two NaNs the canonical one.
  */
@@ -53,28 +39,38 @@ static LLVMValueRef half_bound(struct codegen *cg, const struct atomic *a, LLVMV
     return LLVMBuildBitCast(b, r, a->elem, "");
 }
 
-/* Subnormals among the bits of a float become zeros where a->flush says so. */
+/* A scalar in all elements of a vector, if v is one. */
+static LLVMValueRef spread(struct codegen *cg, LLVMValueRef scalar, LLVMValueRef v)
+{
+    LLVMTypeRef t = LLVMTypeOf(v);
+    return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? splat(cg, scalar, LLVMGetVectorSize(t))
+                                                    : scalar;
+}
+
+/* Subnormals among the bits of floats become zeros where a->flush says so. */
 static LLVMValueRef flushed(struct codegen *cg, const struct atomic *a, LLVMValueRef v)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef exponent = LLVMBuildAnd(b, v, c32(cg, 0x7f800000), "");
-    LLVMValueRef small = LLVMBuildICmp(b, LLVMIntEQ, exponent, c32(cg, 0), "");
-    return LLVMBuildSelect(b, LLVMBuildAnd(b, small, a->flush, ""),
-                           LLVMBuildAnd(b, v, c32(cg, 0x80000000), ""), v, "");
+    LLVMValueRef exponent = LLVMBuildAnd(b, v, spread(cg, c32(cg, 0x7f800000), v), "");
+    LLVMValueRef small = LLVMBuildICmp(b, LLVMIntEQ, exponent, spread(cg, c32(cg, 0), v), "");
+    return LLVMBuildSelect(b, LLVMBuildAnd(b, small, spread(cg, a->flush, v), ""),
+                           LLVMBuildAnd(b, v, spread(cg, c32(cg, 0x80000000), v), ""), v, "");
 }
 
 static LLVMValueRef flushed_sum(struct codegen *cg, const struct atomic *a, LLVMValueRef old,
                                 LLVMValueRef x)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef s = LLVMBuildFAdd(b, LLVMBuildBitCast(b, flushed(cg, a, old), cg->f32, ""),
-                                   LLVMBuildBitCast(b, flushed(cg, a, x), cg->f32, ""), "");
-    return flushed(cg, a, LLVMBuildBitCast(b, s, cg->i32, ""));
+    LLVMTypeRef bits = LLVMTypeOf(old), f32 = cg->f32;
+    if (LLVMGetTypeKind(bits) == LLVMVectorTypeKind)
+        f32 = LLVMVectorType(cg->f32, LLVMGetVectorSize(bits));
+    LLVMValueRef s = LLVMBuildFAdd(b, LLVMBuildBitCast(b, flushed(cg, a, old), f32, ""),
+                                   LLVMBuildBitCast(b, flushed(cg, a, x), f32, ""), "");
+    return flushed(cg, a, LLVMBuildBitCast(b, s, bits, ""));
 }
 
-/* The new value, from the old one and the operand. */
-static LLVMValueRef apply_operation(struct codegen *cg, const struct atomic *a, LLVMValueRef old,
-                                    LLVMValueRef x, LLVMValueRef c)
+LLVMValueRef atomic_apply(struct codegen *cg, const struct atomic *a, LLVMValueRef old,
+                          LLVMValueRef x, LLVMValueRef c)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMTypeRef t = a->elem;
@@ -146,7 +142,7 @@ static LLVMValueRef swap_loop(struct codegen *cg, const struct atomic *a, LLVMVa
     LLVMBuildBr(b, loop);
     LLVMPositionBuilderAtEnd(b, loop);
     LLVMValueRef old = LLVMBuildPhi(b, a->elem, "");
-    LLVMValueRef r = LLVMBuildAtomicCmpXchg(b, p, old, apply_operation(cg, a, old, x, NULL),
+    LLVMValueRef r = LLVMBuildAtomicCmpXchg(b, p, old, atomic_apply(cg, a, old, x, NULL),
                                             LLVMAtomicOrderingSequentiallyConsistent,
                                             LLVMAtomicOrderingSequentiallyConsistent, false);
     LLVMValueRef seen = LLVMBuildExtractValue(b, r, 0, "");
@@ -156,8 +152,7 @@ static LLVMValueRef swap_loop(struct codegen *cg, const struct atomic *a, LLVMVa
     return old;
 }
 
-/* i1: does a sum of floats at p flush subnormals? Yes, but for shared memory. */
-static LLVMValueRef flushes_at(struct codegen *cg, const struct atomic *a, LLVMValueRef p)
+LLVMValueRef atomic_flushes_at(struct codegen *cg, const struct atomic *a, LLVMValueRef p)
 {
     LLVMBuilderRef b = cg->alu.b;
     if (!a->generic)
@@ -169,17 +164,17 @@ static LLVMValueRef flushes_at(struct codegen *cg, const struct atomic *a, LLVMV
     return LLVMBuildICmp(b, LLVMIntUGE, off, size, "");
 }
 
-static LLVMValueRef update_element(struct codegen *cg, const struct atomic *what, LLVMValueRef p,
-                                   LLVMValueRef x, LLVMValueRef c)
+LLVMValueRef atomic_update(struct codegen *cg, const struct atomic *what, LLVMValueRef p,
+                           LLVMValueRef x, LLVMValueRef c)
 {
     LLVMBuilderRef b = cg->alu.b;
     struct atomic here = *what, *a = &here;
     if (a->flushes)
-        a->flush = flushes_at(cg, a, p);
+        a->flush = atomic_flushes_at(cg, a, p);
     if (a->shared) {
         LLVMValueRef old = LLVMBuildLoad2(b, a->elem, p, "");
         LLVMSetAlignment(old, a->bytes);
-        LLVMSetAlignment(LLVMBuildStore(b, apply_operation(cg, a, old, x, c), p), a->bytes);
+        LLVMSetAlignment(LLVMBuildStore(b, atomic_apply(cg, a, old, x, c), p), a->bytes);
         return old;
     }
     if (a->op == PTX_M_cas) {
@@ -195,56 +190,54 @@ static LLVMValueRef update_element(struct codegen *cg, const struct atomic *what
                               LLVMAtomicOrderingSequentiallyConsistent, false);
 }
 
-/* The same where the old value is not read. Bounds and flags mostly stay as they are: then the
- * element is only read, and its line stays in the caches of all cores. */
-static void update_unread(struct codegen *cg, const struct atomic *a, LLVMValueRef p,
+/* Bounds and flags mostly stay as they are: then the element is only read, and its line stays in
+ * the caches of all cores. */
+void atomic_update_unread(struct codegen *cg, const struct atomic *a, LLVMValueRef p,
                           LLVMValueRef x)
 {
     LLVMBuilderRef b = cg->alu.b;
     if (!a->may_skip) {
-        update_element(cg, a, p, x, NULL);
+        atomic_update(cg, a, p, x, NULL);
         return;
     }
     LLVMValueRef old = LLVMBuildLoad2(b, a->elem, p, "");
     LLVMSetAlignment(old, a->bytes);
     LLVMSetOrdering(old, LLVMAtomicOrderingMonotonic);
-    LLVMValueRef changes =
-        LLVMBuildICmp(b, LLVMIntNE, apply_operation(cg, a, old, x, NULL), old, "");
+    LLVMValueRef changes = LLVMBuildICmp(b, LLVMIntNE, atomic_apply(cg, a, old, x, NULL), old, "");
     LLVMBasicBlockRef yes = new_bb(cg, "changes"), done = new_bb(cg, "changed");
     LLVMBuildCondBr(b, changes, yes, done);
     LLVMPositionBuilderAtEnd(b, yes);
-    update_element(cg, a, p, x, NULL);
+    atomic_update(cg, a, p, x, NULL);
     LLVMBuildBr(b, done);
     LLVMPositionBuilderAtEnd(b, done);
 }
 
-static LLVMValueRef element_pointer(struct codegen *cg, LLVMValueRef array, LLVMTypeRef t,
-                                    LLVMValueRef lane)
+LLVMValueRef atomic_element(struct codegen *cg, LLVMValueRef array, LLVMTypeRef t,
+                            LLVMValueRef lane)
 {
     return LLVMBuildGEP2(cg->alu.b, t, array, &lane, 1, "");
 }
 
-static void lane_body(struct codegen *cg, LLVMValueRef lane, void *arg)
+void atomic_lane(struct codegen *cg, LLVMValueRef lane, void *arg)
 {
     const struct atomic *a = arg;
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef at = LLVMBuildLoad2(b, cg->i64, element_pointer(cg, a->at, cg->i64, lane), "");
-    LLVMValueRef p =
-        a->base != NULL ? byte_offset(cg, a->base, at) : LLVMBuildIntToPtr(b, at, cg->ptr, "");
-    LLVMValueRef x = LLVMBuildLoad2(b, a->elem, element_pointer(cg, a->b, a->elem, lane), "");
+    LLVMValueRef at = LLVMBuildLoad2(b, cg->i64, atomic_element(cg, a->at, cg->i64, lane), "");
+    LLVMValueRef p = LLVMBuildIntToPtr(b, at, cg->ptr, "");
+    LLVMValueRef x = LLVMBuildLoad2(b, a->elem, atomic_element(cg, a->b, a->elem, lane), "");
     LLVMValueRef c = a->c != NULL
-                         ? LLVMBuildLoad2(b, a->elem, element_pointer(cg, a->c, a->elem, lane), "")
+                         ? LLVMBuildLoad2(b, a->elem, atomic_element(cg, a->c, a->elem, lane), "")
                          : NULL;
     if (a->out == NULL && a->op != PTX_M_cas) {
-        update_unread(cg, a, p, x);
+        atomic_update_unread(cg, a, p, x);
         return;
     }
-    LLVMValueRef old = update_element(cg, a, p, x, c);
+    LLVMValueRef old = atomic_update(cg, a, p, x, c);
     if (a->out != NULL)
-        LLVMBuildStore(b, old, element_pointer(cg, a->out, a->elem, lane));
+        LLVMBuildStore(b, old, atomic_element(cg, a->out, a->elem, lane));
 }
 
-static LLVMValueRef array_of(struct codegen *cg, LLVMValueRef v)
+LLVMValueRef atomic_array(struct codegen *cg, LLVMValueRef v)
 {
     LLVMValueRef slot = new_slot(cg, LLVMTypeOf(v), "lanes");
     LLVMBuildStore(cg->alu.b, v, slot);
@@ -255,164 +248,6 @@ static LLVMValueRef array_of(struct codegen *cg, LLVMValueRef v)
 static LLVMValueRef as_elem(struct codegen *cg, LLVMValueRef v, LLVMTypeRef elem)
 {
     return LLVMBuildBitCast(cg->alu.b, v, LLVMVectorType(elem, JIT_WARP), "");
-}
-
-/* The identity of a reduction, or NULL when lanes cannot be combined before the memory operation.
- */
-static LLVMValueRef identity(struct codegen *cg, const struct atomic *a)
-{
-    if (LLVMGetTypeKind(a->elem) != LLVMIntegerTypeKind || a->packed != NULL || a->flushes)
-        return NULL;
-    unsigned bits = LLVMGetIntTypeWidth(a->elem);
-    switch (a->op) {
-    case PTX_M_add:
-    case PTX_M_or:
-    case PTX_M_xor: return LLVMConstNull(a->elem);
-    case PTX_M_and: return LLVMConstAllOnes(a->elem);
-    case PTX_M_min:
-        return a->is_signed ? LLVMConstInt(a->elem, (1ull << (bits - 1)) - 1, false)
-                            : LLVMConstAllOnes(a->elem);
-    case PTX_M_max:
-        return a->is_signed ? LLVMConstInt(a->elem, 1ull << (bits - 1), false)
-                            : LLVMConstNull(a->elem);
-    default: return NULL;
-    }
-}
-
-static LLVMValueRef reduce_lanes(struct codegen *cg, const struct atomic *a, LLVMValueRef v)
-{
-    const char *name = a->op == PTX_M_add   ? "llvm.vector.reduce.add"
-                       : a->op == PTX_M_or  ? "llvm.vector.reduce.or"
-                       : a->op == PTX_M_xor ? "llvm.vector.reduce.xor"
-                       : a->op == PTX_M_and ? "llvm.vector.reduce.and"
-                       : a->op == PTX_M_min
-                           ? (a->is_signed ? "llvm.vector.reduce.smin" : "llvm.vector.reduce.umin")
-                           : (a->is_signed ? "llvm.vector.reduce.smax" : "llvm.vector.reduce.umax");
-    LLVMTypeRef t = LLVMTypeOf(v);
-    return intrinsic(cg, name, &t, 1, &v, 1);
-}
-
-/* All lanes reduce into one address and the old values are not needed: one memory operation. */
-static bool combined(struct codegen *cg, struct atomic *a, const struct ptx_operand *at,
-                     LLVMValueRef v, LLVMValueRef addr)
-{
-    struct uniformity sh = address_uniformity(cg->k, at);
-    LLVMValueRef id = identity(cg, a);
-    if (id == NULL || !is_uniform(&sh))
-        return false;
-    if (cg->mask != NULL)
-        v = LLVMBuildSelect(cg->alu.b, mask_vector(cg), v, splat(cg, id, JIT_WARP), "");
-    LLVMValueRef p = LLVMBuildIntToPtr(
-        cg->alu.b, LLVMBuildExtractElement(cg->alu.b, addr, c32(cg, 0), ""), cg->ptr, "");
-    update_unread(cg, a, p, reduce_lanes(cg, a, v));
-    return true;
-}
-
-/* ---- lanes at the same address ---- */
-
-/* The operation of several lanes, bit set `group`, on the element at p, in lane order, as one
- * exchange. */
-static void update_by_group(struct codegen *cg, const struct atomic *what, LLVMValueRef p,
-                            LLVMValueRef group)
-{
-    LLVMBuilderRef b = cg->alu.b;
-    struct atomic here = *what, *a = &here;
-    LLVMTypeRef bits = LLVMIntTypeInContext(cg->alu.ctx, a->bytes * 8);
-    if (a->flushes)
-        a->flush = flushes_at(cg, a, p);
-    LLVMValueRef first = LLVMBuildLoad2(b, bits, p, "");
-    LLVMSetAlignment(first, a->bytes);
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), again = new_bb(cg, "group_again"),
-                      lane_bb = new_bb(cg, "group_lane"), swap = new_bb(cg, "group_swap"),
-                      done = new_bb(cg, "group_done");
-    LLVMBuildBr(b, again);
-    LLVMPositionBuilderAtEnd(b, again);
-    LLVMValueRef old = LLVMBuildPhi(b, bits, "");
-    LLVMValueRef start = LLVMBuildBitCast(b, old, a->elem, "");
-    LLVMBuildBr(b, lane_bb);
-    LLVMPositionBuilderAtEnd(b, lane_bb);
-    LLVMValueRef left = LLVMBuildPhi(b, cg->i32, ""), value = LLVMBuildPhi(b, a->elem, "");
-    LLVMValueRef lane = lowest_lane(cg, left);
-    LLVMValueRef x = LLVMBuildLoad2(b, a->elem, element_pointer(cg, a->b, a->elem, lane), "");
-    LLVMValueRef next = apply_operation(cg, a, value, x, NULL);
-    LLVMValueRef rest = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, c32(cg, 1), ""), "");
-    LLVMBasicBlockRef applied = LLVMGetInsertBlock(b);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(cg, 0), ""), lane_bb, swap);
-    LLVMAddIncoming(left, (LLVMValueRef[]){group, rest}, (LLVMBasicBlockRef[]){again, applied}, 2);
-    LLVMAddIncoming(value, (LLVMValueRef[]){start, next}, (LLVMBasicBlockRef[]){again, applied}, 2);
-    LLVMPositionBuilderAtEnd(b, swap);
-    LLVMValueRef r = LLVMBuildAtomicCmpXchg(b, p, old, LLVMBuildBitCast(b, next, bits, ""),
-                                            LLVMAtomicOrderingSequentiallyConsistent,
-                                            LLVMAtomicOrderingSequentiallyConsistent, false);
-    LLVMAddIncoming(old, (LLVMValueRef[]){first, LLVMBuildExtractValue(b, r, 0, "")},
-                    (LLVMBasicBlockRef[]){before, swap}, 2);
-    LLVMBuildCondBr(b, LLVMBuildExtractValue(b, r, 1, ""), done, again);
-    LLVMPositionBuilderAtEnd(b, done);
-}
-
-/* Which of the lanes `left` have the address of the first of them, which goes to *at. */
-static LLVMValueRef lanes_at_first(struct codegen *cg, LLVMValueRef addr, LLVMValueRef left,
-                                   LLVMValueRef *at)
-{
-    LLVMBuilderRef b = cg->alu.b;
-    *at = LLVMBuildExtractElement(b, addr, lowest_lane(cg, left), "");
-    LLVMValueRef same = LLVMBuildICmp(b, LLVMIntEQ, addr, splat(cg, *at, JIT_WARP), "");
-    return LLVMBuildAnd(b, bits_of(cg, same), left, "");
-}
-
-/* Group after group of lanes at one address. */
-static void update_groups(struct codegen *cg, struct atomic *a, LLVMValueRef addr, LLVMValueRef v)
-{
-    LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef id = identity(cg, a), at, all = mask_bits(cg);
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), next = new_bb(cg, "group"),
-                      done = new_bb(cg, "groups_done");
-    LLVMBuildBr(b, next);
-    LLVMPositionBuilderAtEnd(b, next);
-    LLVMValueRef left = LLVMBuildPhi(b, cg->i32, "");
-    LLVMValueRef group = lanes_at_first(cg, addr, left, &at);
-    LLVMValueRef p = LLVMBuildIntToPtr(b, at, cg->ptr, "");
-    if (id != NULL) {
-        LLVMValueRef some = LLVMBuildSelect(b, lanes_of(cg, group), v, splat(cg, id, JIT_WARP), "");
-        update_unread(cg, a, p, reduce_lanes(cg, a, some));
-    } else {
-        update_by_group(cg, a, p, group);
-    }
-    LLVMValueRef rest = LLVMBuildAnd(b, left, LLVMBuildNot(b, group, ""), "");
-    LLVMAddIncoming(left, (LLVMValueRef[]){all, rest},
-                    (LLVMBasicBlockRef[]){before, LLVMGetInsertBlock(b)}, 2);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(cg, 0), ""), next, done);
-    LLVMPositionBuilderAtEnd(b, done);
-}
-
-/* The old values are not needed, and lanes may well have addresses in common: counters, sums by
- * key, sorted rows. Where the first lane shares its address with another one, each address is
- * updated once, by all of its lanes. Otherwise lane after lane is, as it costs less than to compare
- * all addresses. */
-static bool grouped(struct codegen *cg, struct atomic *a, const struct ptx_operand *at,
-                    LLVMValueRef v, LLVMValueRef addr)
-{
-    LLVMBuilderRef b = cg->alu.b;
-    struct uniformity s = address_uniformity(cg->k, at);
-    if (a->shared || a->op == PTX_M_cas || a->op == PTX_M_exch || a->bytes > 8 ||
-        (s.seg != SEG_NONE && s.stride != 0))
-        return false;
-    a->at = array_of(cg, addr);
-    a->b = array_of(cg, v);
-    mask_vector(cg); /* computed here, so that both branches may use it */
-    LLVMValueRef first, group = lanes_at_first(cg, addr, mask_bits(cg), &first);
-    LLVMValueRef others = LLVMBuildAnd(b, group, LLVMBuildSub(b, group, c32(cg, 1), ""), "");
-    LLVMBasicBlockRef many = new_bb(cg, "groups"), one = new_bb(cg, "distinct"),
-                      done = new_bb(cg, "updated");
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, others, c32(cg, 0), ""), many, one);
-    LLVMPositionBuilderAtEnd(b, many);
-    update_groups(cg, a, addr, v);
-    LLVMBuildBr(b, done);
-    LLVMPositionBuilderAtEnd(b, one);
-    for_active_lanes(cg, mask_bits(cg), lane_body, a);
-    LLVMBuildBr(b, done);
-    LLVMPositionBuilderAtEnd(b, done);
-    return true;
 }
 
 static unsigned operation_of(const struct ptx_instr *i)
@@ -476,9 +311,9 @@ static const struct ptx_operand *vector_element(const struct ptx_operand *o, uns
 
 /* ---- one lane, and all of them unrolled ---- */
 
-/* While lanes are serialized: the same for the lane that runs. */
+/* While lanes are serialized: the same for the lane that runs. wants: its old value is read. */
 static void emit_one_lane(struct codegen *cg, const struct ptx_instr *i, const struct atomic *a,
-                          const struct ptx_operand *at)
+                          const struct ptx_operand *at, bool wants)
 {
     LLVMBuilderRef b = cg->alu.b;
     unsigned vec = i->vec > 1 ? i->vec : 1;
@@ -492,18 +327,20 @@ static void emit_one_lane(struct codegen *cg, const struct ptx_instr *i, const s
             v[n] = operand_scalar(cg, vector_element(at + 1 + n, k), a->type, SEG_WARP, 0);
             v[n] = LLVMBuildBitCast(b, v[n], a->elem, "");
         }
-        LLVMValueRef old =
-            update_element(cg, a, byte_offset(cg, p, c64(cg, (uint64_t)k * a->bytes)), v[0], v[1]);
+        LLVMValueRef here = byte_offset(cg, p, c64(cg, (uint64_t)k * a->bytes));
+        if (!wants && a->op != PTX_M_cas) {
+            atomic_update_unread(cg, a, here, v[0]);
+            continue;
+        }
+        LLVMValueRef old = atomic_update(cg, a, here, v[0], v[1]);
         if (i->op == PTX_OP_atom && vector_element(&i->operands[0], k)->kind == PTX_OPR_REG)
             write_uniform(cg, vector_element(&i->operands[0], k)->reg, old, a->type);
     }
 }
 
-/* The elements of a vector of small integers, each extracted from the 64 bits that it shares with
- * others. That takes LLVM an instruction or two for each; with elements stored and loaded again it
- * takes CPUs longer, since what is loaded is a part of what has just been stored. out[] is as wide
- * as the elements, or 64 bits with those of 32 bits sign-extended where `wide`. */
-static void extract_elements(struct codegen *cg, LLVMValueRef v, bool wide, LLVMValueRef *out)
+/* Extracting takes LLVM an instruction or two for each; with elements stored and loaded again it
+ * takes CPUs longer, since what is loaded is a part of what has just been stored. */
+void atomic_extract(struct codegen *cg, LLVMValueRef v, bool wide, LLVMValueRef *out)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(v));
@@ -538,13 +375,13 @@ static LLVMValueRef shared_offsets(struct codegen *cg, const struct ptx_operand 
         most = (uint64_t)(hi - lo) >> shift;
     }
     if (!known || most > UINT16_MAX) {
-        extract_elements(cg, v, true, out);
+        atomic_extract(cg, v, true, out);
         return byte_offset(cg, cg->block.shared, c64(cg, (uint64_t)at->offset));
     }
     LLVMTypeRef small = most > UINT8_MAX ? cg->i16 : cg->i8;
     v = LLVMBuildSub(b, v, splat(cg, c32(cg, (uint64_t)lo), JIT_WARP), "");
     v = LLVMBuildLShr(b, v, splat(cg, c32(cg, shift), JIT_WARP), "");
-    extract_elements(cg, LLVMBuildTrunc(b, v, LLVMVectorType(small, JIT_WARP), ""), true, out);
+    atomic_extract(cg, LLVMBuildTrunc(b, v, LLVMVectorType(small, JIT_WARP), ""), true, out);
     for (int l = 0; l < JIT_WARP; l++)
         out[l] = LLVMBuildShl(b, out[l], c64(cg, shift), "");
     return byte_offset(cg, cg->block.shared, c64(cg, (uint64_t)(at->offset + lo)));
@@ -568,14 +405,14 @@ static bool unrolled(struct codegen *cg, const struct atomic *a, const struct pt
     } else {
         LLVMValueRef v = as_elem(cg, operand_vector(cg, data, a->type), a->elem);
         if (LLVMGetTypeKind(a->elem) == LLVMIntegerTypeKind && a->bytes < 8)
-            extract_elements(cg, v, false, values);
+            atomic_extract(cg, v, false, values);
         else
             for (uint64_t l = 0; l < JIT_WARP; l++)
                 values[l] = LLVMBuildExtractElement(b, v, c32(cg, l), "");
     }
     LLVMValueRef base = shared_offsets(cg, at, (unsigned)__builtin_ctz(a->bytes), offset);
     for (int l = 0; l < JIT_WARP; l++)
-        update_element(cg, a, byte_offset(cg, base, offset[l]), values[l], NULL);
+        atomic_update(cg, a, byte_offset(cg, base, offset[l]), values[l], NULL);
     return true;
 }
 
@@ -602,8 +439,10 @@ bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
     bool wants = wants_old(cg, i, vec);
     if (!describe(cg, i, &a))
         return false;
+    if (!deferred_may(cg, i))
+        deferred_before(cg, i, at, a.bytes * vec);
     if (cg->serialized->active) {
-        emit_one_lane(cg, i, &a, at);
+        emit_one_lane(cg, i, &a, at, wants);
         return true;
     }
     for (unsigned k = 0; k < vec; k++)
@@ -617,23 +456,27 @@ bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
     LLVMValueRef strong = check_strong_address(cg, i, at, mem_space(i));
     check_aligned(cg, a.shared ? address_vector(cg, at, PTX_SPACE_GENERIC) : addr, addr,
                   a.bytes * vec);
-    if (!wants && vec == 1 &&
-        (combined(cg, &a, at, v[0], addr) || (a.op != PTX_M_cas && unrolled(cg, &a, at, data)) ||
-         grouped(cg, &a, at, v[0], addr))) {
-        check_acquired(cg, i, strong, mem_space(i), 0);
+    LLVMValueRef old = NULL, *olds = wants ? &old : NULL;
+    if (vec == 1 &&
+        (deferred_add(cg, i, &a, at, v[0], addr) || atomic_combined(cg, &a, at, v[0], addr, olds) ||
+         (!wants && a.op != PTX_M_cas && unrolled(cg, &a, at, data)) ||
+         atomic_grouped(cg, &a, at, v[0], addr, olds))) {
+        if (wants)
+            write_vector(cg, i->operands[0].reg, old, a.type);
+        check_acquired(cg, i, strong, mem_space(i), wants ? a.bytes : 0);
         return true;
     }
     for (unsigned k = 0; k < vec; k++) {
         if (k > 0)
             addr = LLVMBuildAdd(cg->alu.b, addr, splat(cg, c64(cg, a.bytes), JIT_WARP), "");
-        a.at = array_of(cg, addr);
-        a.b = array_of(cg, v[k]);
-        a.c = c != NULL ? array_of(cg, c) : NULL;
+        a.at = atomic_array(cg, addr);
+        a.b = atomic_array(cg, v[k]);
+        a.c = c != NULL ? atomic_array(cg, c) : NULL;
         if (wants && vector_element(&i->operands[0], k)->kind == PTX_OPR_REG)
             a.out = out[k] = new_slot(cg, LLVMVectorType(a.elem, JIT_WARP), "old");
         else
             a.out = NULL;
-        for_active_lanes(cg, mask_bits(cg), lane_body, &a);
+        for_active_lanes(cg, mask_bits(cg), atomic_lane, &a);
     }
     for (unsigned k = 0; k < vec; k++) {
         if (out[k] == NULL)

@@ -5,6 +5,7 @@
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/instructions.h"
 #include "compiler/codegen/memory/access.h"
+#include "compiler/codegen/memory/deferred.h"
 #include "compiler/codegen/memory/defined.h"
 #include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/values.h"
@@ -418,6 +419,7 @@ void load_lanes(struct codegen *cg, const struct ptx_instr *i, const struct ptx_
 {
     struct access a = describe_access(cg, i, at);
     check_access(cg, i, a.at, a.space, mem_natural(&a), false, NULL);
+    deferred_before(cg, i, a.at, mem_natural(&a));
     defined_load(cg, NULL, a.at, a.space, a.bytes, a.vec, NULL);
     load_vectors(cg, &a, out);
 }
@@ -456,6 +458,7 @@ bool emit_load(struct codegen *cg, const struct ptx_instr *i)
 {
     struct access a = describe_access(cg, i, &i->operands[1]);
     check_access(cg, i, a.at, a.space, mem_natural(&a), false, NULL);
+    deferred_before(cg, i, a.at, mem_natural(&a));
     defined_load(cg, i, a.at, a.space, a.bytes, a.vec, &i->operands[0]);
     LLVMValueRef strong = check_strong_address(cg, i, a.at, a.space);
     keep_in_place(cg, &a);
@@ -662,6 +665,7 @@ void store_lanes(struct codegen *cg, const struct ptx_instr *i, const struct ptx
 {
     struct access a = describe_access(cg, i, at);
     check_access(cg, i, a.at, a.space, mem_natural(&a), true, a.vec == 1 ? v[0] : NULL);
+    deferred_before(cg, i, a.at, mem_natural(&a));
     defined_store(cg, a.at, a.space, a.bytes, a.vec, NULL);
     store_vectors(cg, &a, v);
 }
@@ -673,6 +677,7 @@ bool emit_store(struct codegen *cg, const struct ptx_instr *i)
     bool known = a.vec == 1 && (cg->k->opt->checked & JIT_CHECKS_THREADS) != 0;
     check_access(cg, i, a.at, a.space, mem_natural(&a), true,
                  known ? operand_vector(cg, vector_element(data, 0), a.type) : NULL);
+    deferred_before(cg, i, a.at, mem_natural(&a));
     defined_store(cg, a.at, a.space, a.bytes, a.vec, data);
     if (ptx_has(i, PTX_M_release))
         LLVMBuildFence(cg->alu.b, LLVMAtomicOrderingRelease, false, "");

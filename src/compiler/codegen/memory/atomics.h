@@ -1,0 +1,66 @@
+/* atomics.h: what the files about atom and red share. */
+#ifndef WEIR_COMPILER_ATOMICS_H
+#define WEIR_COMPILER_ATOMICS_H
+
+#include "compiler/codegen/codegen.h"
+
+/* One atomic instruction. */
+struct atomic {
+    unsigned op;        /* enum ptx_mod: the operation */
+    unsigned type;      /* enum ptx_type */
+    LLVMTypeRef elem;   /* integer of its width, or float or double for their arithmetic */
+    LLVMTypeRef packed; /* <2 x half> and the like, NULL otherwise */
+    unsigned bytes;     /* of an element */
+    bool shared, is_signed;
+    bool flushes;               /* sums of f32: subnormals become zeros, but in shared memory */
+    bool generic;               /* which of them it is, is not known */
+    bool may_skip;              /* what changes nothing need not be written */
+    LLVMValueRef flush;         /* i1, in atomic_apply: they do become zeros */
+    LLVMValueRef at, b, c, out; /* arrays of 32: addresses, operands, old values (or NULL) */
+};
+
+/* ---- atomics.c ---- */
+
+/* The new value of an element, from the old one and the operand (c: the second one of a
+ * compare-and-swap, else NULL). But for packed types, of vectors of elements, too. */
+LLVMValueRef atomic_apply(struct codegen *cg, const struct atomic *a, LLVMValueRef old,
+                          LLVMValueRef x, LLVMValueRef c);
+/* i1: does a sum of floats at p flush subnormals? Yes, but for shared memory. */
+LLVMValueRef atomic_flushes_at(struct codegen *cg, const struct atomic *a, LLVMValueRef p);
+/* Updates the element at p and gives its old value. */
+LLVMValueRef atomic_update(struct codegen *cg, const struct atomic *a, LLVMValueRef p,
+                           LLVMValueRef x, LLVMValueRef c);
+/* The same where the old value is not read: it is not written where that changes nothing. */
+void atomic_update_unread(struct codegen *cg, const struct atomic *a, LLVMValueRef p,
+                          LLVMValueRef x);
+/* A body for for_active_lanes: updates the lane's element as the arrays say; arg: the atomic. */
+void atomic_lane(struct codegen *cg, LLVMValueRef lane, void *arg);
+/* A vector as an array in memory, and the pointer to a lane's element there. */
+LLVMValueRef atomic_array(struct codegen *cg, LLVMValueRef v);
+LLVMValueRef atomic_element(struct codegen *cg, LLVMValueRef array, LLVMTypeRef t,
+                            LLVMValueRef lane);
+/* The elements of a vector of integers of 8 to 32 bits, each extracted from the 64 bits that it
+ * shares with others. out[] is as wide as the elements, or 64 bits with those of 32 bits
+ * sign-extended where `wide`. */
+void atomic_extract(struct codegen *cg, LLVMValueRef v, bool wide, LLVMValueRef *out);
+
+/* ---- atomic_groups.c: lanes at the same address ---- */
+
+/* Lanes that are known to have one address: one memory operation. old: where the old values of all
+ * lanes go, NULL: nobody reads them. False: not such an instruction. */
+bool atomic_combined(struct codegen *cg, const struct atomic *a, const struct ptx_operand *at,
+                     LLVMValueRef v, LLVMValueRef addr, LLVMValueRef *old);
+/* Lanes that may well have addresses in common; the same otherwise. */
+bool atomic_grouped(struct codegen *cg, struct atomic *a, const struct ptx_operand *at,
+                    LLVMValueRef v, LLVMValueRef addr, LLVMValueRef *old);
+
+/* ---- deferred_sums.c ---- */
+
+/* May the instruction be deferred? Then it commutes with all that are. */
+bool deferred_may(const struct codegen *cg, const struct ptx_instr *i);
+/* Makes such an instruction: at once for lanes that are far from where sums are collected. False:
+ * it is another one. */
+bool deferred_add(struct codegen *cg, const struct ptx_instr *i, struct atomic *a,
+                  const struct ptx_operand *at, LLVMValueRef v, LLVMValueRef addr);
+
+#endif

@@ -1,0 +1,557 @@
+/* deferred_sums.c: sums of integers that many threads add to few places, as counters by key are.
+ *
+ * A locked instruction takes as long as twenty others, and longer where other cores use the same
+ * line. So a call that runs many warps collects what they add to one or two neighbouring pages in a
+ * copy of these on its own stack, by plain additions, and adds that to memory when it ends.
+ *
+ * Nobody can tell. `red` and `atom` without .acquire or .release order nothing but themselves, and
+ * when others see what they do is left open; here it is before the call ends. What does order
+ * memory (barriers, fences, accesses with such semantics, calls) is in no kernel to which this is
+ * done. What remains is that a thread finds at an address what it has put there itself: accesses
+ * that may come after such a sum look whether they meet a page that is being collected, and then it
+ * is added first. Sums of integers come out alike in any order; those of floats do not.
+ *
+ * Pages are touched when they become part of the copy, so that a wrong address faults where it is
+ * used. */
+#include "base/base.h"
+#include "compiler/codegen/control/control.h"
+#include "compiler/codegen/memory/access.h"
+#include "compiler/codegen/memory/atomics.h"
+#include "compiler/codegen/memory/deferred.h"
+#include "compiler/codegen/memory/memory.h"
+#include "compiler/codegen/module_function.h"
+#include "compiler/codegen/values.h"
+
+enum {
+    PAGES = 2,
+    COPY_BYTES = PAGES * WEIR_PAGE,
+    LINE = 64,
+    FIRST_SUMS = 16, /* sums of a call that are made at once: short calls gain nothing */
+    MOST_TRIES = 8,  /* warps of a call that begin a copy or find that they cannot */
+};
+
+/* What a call collects, on its stack. */
+enum {
+    STATE_START = 0, /* i64: the first page of which there is a copy; 0: there never was any */
+    STATE_SIZE = 8,  /* i64: bytes that are copied, 0: none */
+    STATE_TRIES = 16 /* i32: sums that may still be made at once before there is no copy any more */
+};
+
+struct deferred_sums {
+    unsigned bytes;     /* of an element */
+    uint64_t *after;    /* blocks that may run after such a sum */
+    int32_t *first;     /* by block: its first such sum, INT32_MAX: none */
+    LLVMValueRef state; /* its address */
+    LLVMValueRef copy;  /* COPY_BYTES, zero but where something was added */
+};
+
+/* ---- which kernels, which instructions ---- */
+
+static bool orders(const struct ptx_instr *i)
+{
+    return ptx_has(i, PTX_M_acquire) || ptx_has(i, PTX_M_release) || ptx_has(i, PTX_M_acq_rel) ||
+           ptx_has(i, PTX_M_sc);
+}
+
+/* May a kernel have it in which sums are deferred? */
+static bool harmless(const struct ptx_instr *i)
+{
+    struct diag ignored = {0};
+    switch (i->op) {
+    case PTX_OP_ld:
+    case PTX_OP_ldu:
+    case PTX_OP_st:
+        return !orders(i) && !ptx_has(i, PTX_M_volatile) && !ptx_has(i, PTX_M_relaxed) &&
+               !ptx_has(i, PTX_M_mmio);
+    case PTX_OP_atom:
+    case PTX_OP_red: return !orders(i);
+    case PTX_OP_mov:
+    case PTX_OP_cvta:
+    case PTX_OP_call: /* of device math: batch_init has looked */
+    case PTX_OP_shfl:
+    case PTX_OP_vote:
+    case PTX_OP_match:
+    case PTX_OP_redux:
+    case PTX_OP_activemask:
+    case PTX_OP_elect:
+    case PTX_OP_tex:
+    case PTX_OP_tld4:
+    case PTX_OP_txq:
+    case PTX_OP_prefetch:
+    case PTX_OP_prefetchu: return true;
+    default: return alu_supported(i, &ignored);
+    }
+}
+
+/* Is its old value read by nobody, and is it a sum of 32- or 64-bit integers in global memory,
+ * which only threads of the device are to see at once? */
+static bool deferrable(const struct jkernel *k, const struct ptx_instr *i)
+{
+    if ((i->op != PTX_OP_red && i->op != PTX_OP_atom) || !ptx_has(i, PTX_M_add) || i->vec > 1 ||
+        ptx_has(i, PTX_M_sys) || mem_space(i) != PTX_SPACE_GLOBAL)
+        return false;
+    const struct ptx_operand *d = &i->operands[0];
+    if (i->op == PTX_OP_atom && d->kind == PTX_OPR_REG && k->regs[d->reg].read)
+        return false;
+    const struct ptx_operand *at = &i->operands[i->op == PTX_OP_atom ? 1 : 0];
+    struct uniformity s = address_uniformity(k, at);
+    if (s.seg != SEG_NONE && s.stride != 0) /* lanes have addresses of their own */
+        return false;
+    switch (i->types[i->ntypes - 1]) {
+    case PTX_U32:
+    case PTX_S32:
+    case PTX_U64:
+    case PTX_S64: return true;
+    default: return false;
+    }
+}
+
+static unsigned element_bytes(const struct ptx_instr *i)
+{
+    return ptx_type_bits((enum ptx_type)i->types[i->ntypes - 1]) / 8;
+}
+
+/* Marks the blocks that may run after block b. */
+static void mark_after(const struct jkernel *k, int32_t b, uint64_t *after)
+{
+    for (int32_t n = 0; n < k->blocks[b].nsucc; n++) {
+        int32_t next = k->blocks[b].succ[n];
+        if (bit_get(after, next))
+            continue;
+        bit_set(after, next);
+        mark_after(k, next, after);
+    }
+}
+
+void deferred_init(struct codegen *cg)
+{
+    struct jkernel *k = cg->k;
+    unsigned bytes = 0;
+    if (cg->batch == NULL || k->opt->checked != 0)
+        return;
+    struct deferred_sums *d = arena_alloc(&k->arena, sizeof *d);
+    d->first = arena_alloc(&k->arena, sizeof *d->first * (size_t)k->nblocks);
+    d->after = arena_alloc(&k->arena, bit_bytes(k->nblocks));
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        const struct jblock *blk = &k->blocks[b];
+        d->first[b] = INT32_MAX;
+        for (int32_t n = blk->first; n < blk->first + blk->count; n++) {
+            const struct ptx_instr *i = &k->instrs[n];
+            if (!harmless(i))
+                return;
+            if (blk->serialized || !deferrable(k, i) || (bytes != 0 && element_bytes(i) != bytes))
+                continue;
+            bytes = element_bytes(i);
+            d->first[b] = n < d->first[b] ? n : d->first[b];
+        }
+    }
+    if (bytes == 0)
+        return;
+    for (int32_t b = 0; b < k->nblocks; b++)
+        if (d->first[b] != INT32_MAX)
+            mark_after(k, b, d->after);
+    d->bytes = bytes;
+    d->state = new_slot(cg, LLVMArrayType2(cg->i64, 3), "deferred");
+    d->copy = new_slot(cg, LLVMArrayType2(cg->i8, COPY_BYTES), "copy");
+    LLVMSetAlignment(d->state, 8);
+    LLVMSetAlignment(d->copy, LINE);
+    cg->deferred = d;
+}
+
+/* ---- the copy ---- */
+
+static LLVMValueRef state_field(struct codegen *cg, LLVMValueRef state, uint64_t offset)
+{
+    return byte_offset(cg, state, c64(cg, offset));
+}
+
+static LLVMValueRef load_field(struct codegen *cg, LLVMValueRef state, uint64_t offset)
+{
+    return LLVMBuildLoad2(cg->alu.b, offset == STATE_TRIES ? cg->i32 : cg->i64,
+                          state_field(cg, state, offset), "");
+}
+
+static void store_field(struct codegen *cg, LLVMValueRef state, uint64_t offset, LLVMValueRef v)
+{
+    LLVMBuildStore(cg->alu.b, v, state_field(cg, state, offset));
+}
+
+void deferred_open(struct codegen *cg)
+{
+    if (cg->deferred == NULL)
+        return;
+    LLVMValueRef state = cg->deferred->state;
+    store_field(cg, state, STATE_START, c64(cg, 0));
+    store_field(cg, state, STATE_SIZE, c64(cg, 0));
+    store_field(cg, state, STATE_TRIES, c32(cg, FIRST_SUMS + MOST_TRIES));
+}
+
+static LLVMTypeRef element(struct codegen *cg, const struct deferred_sums *d)
+{
+    return d->bytes == 4 ? cg->i32 : cg->i64;
+}
+
+/* A loop over the offsets 0, step, ... below `end`, which is not 0. */
+struct offset_loop {
+    LLVMBasicBlockRef head;
+    LLVMValueRef at; /* i64 */
+};
+
+static struct offset_loop offset_loop_open(struct codegen *cg, LLVMValueRef fn, const char *name)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
+    struct offset_loop l = {.head = append_bb(cg, fn, name)};
+    LLVMValueRef zero = c64(cg, 0);
+    LLVMBuildBr(b, l.head);
+    LLVMPositionBuilderAtEnd(b, l.head);
+    l.at = LLVMBuildPhi(b, cg->i64, "");
+    LLVMAddIncoming(l.at, &zero, &before, 1);
+    return l;
+}
+
+static void offset_loop_close(struct codegen *cg, LLVMValueRef fn, const struct offset_loop *l,
+                              uint64_t step, LLVMValueRef end)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(b), out = append_bb(cg, fn, "out");
+    LLVMValueRef next = LLVMBuildAdd(b, l->at, c64(cg, step), "");
+    LLVMAddIncoming(l->at, &next, &here, 1);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, end, ""), l->head, out);
+    LLVMPositionBuilderAtEnd(b, out);
+}
+
+/* void (ptr state, ptr copy): adds what was collected to memory; afterwards there is no copy. */
+static void flush_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
+{
+    const struct deferred_sums *d = arg;
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef state = LLVMGetParam(fn, 0), copy = LLVMGetParam(fn, 1);
+    LLVMValueRef start = load_field(cg, state, STATE_START),
+                 size = load_field(cg, state, STATE_SIZE);
+    LLVMBasicBlockRef some = append_bb(cg, fn, "some"), none = append_bb(cg, fn, "none");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, size, c64(cg, 0), ""), some, none);
+    LLVMPositionBuilderAtEnd(b, some);
+    struct offset_loop lines = offset_loop_open(cg, fn, "line");
+    LLVMTypeRef words = LLVMVectorType(cg->i64, LINE / 8);
+    LLVMValueRef here = byte_offset(cg, copy, lines.at);
+    LLVMValueRef v = LLVMBuildLoad2(b, words, here, "");
+    LLVMSetAlignment(v, LINE);
+    LLVMValueRef any = intrinsic(cg, "llvm.vector.reduce.or", &words, 1, &v, 1);
+    LLVMBasicBlockRef changed = append_bb(cg, fn, "changed"), next = append_bb(cg, fn, "next");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, any, c64(cg, 0), ""), changed, next);
+    LLVMPositionBuilderAtEnd(b, changed);
+    struct offset_loop elements = offset_loop_open(cg, fn, "element");
+    LLVMValueRef at = LLVMBuildAdd(b, lines.at, elements.at, "");
+    LLVMValueRef x = LLVMBuildLoad2(b, element(cg, d), byte_offset(cg, copy, at), "");
+    LLVMBasicBlockRef add = append_bb(cg, fn, "add"), added = append_bb(cg, fn, "added");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, x, LLVMConstNull(element(cg, d)), ""), add,
+                    added);
+    LLVMPositionBuilderAtEnd(b, add);
+    LLVMValueRef p = LLVMBuildIntToPtr(b, LLVMBuildAdd(b, start, at, ""), cg->ptr, "");
+    LLVMBuildAtomicRMW(b, LLVMAtomicRMWBinOpAdd, p, x, LLVMAtomicOrderingSequentiallyConsistent,
+                       false);
+    LLVMBuildStore(b, LLVMConstNull(element(cg, d)), byte_offset(cg, copy, at));
+    LLVMBuildBr(b, added);
+    LLVMPositionBuilderAtEnd(b, added);
+    offset_loop_close(cg, fn, &elements, d->bytes, c64(cg, LINE));
+    LLVMBuildBr(b, next);
+    LLVMPositionBuilderAtEnd(b, next);
+    offset_loop_close(cg, fn, &lines, LINE, size);
+    store_field(cg, state, STATE_SIZE, c64(cg, 0));
+    LLVMBuildBr(b, none);
+    LLVMPositionBuilderAtEnd(b, none);
+}
+
+static LLVMValueRef flush_function(struct codegen *cg, const struct deferred_sums *d)
+{
+    LLVMTypeRef params[2] = {cg->ptr, cg->ptr};
+    return module_function(cg, d->bytes == 4 ? "weir_add_sums_4" : "weir_add_sums_8", params, 2,
+                           flush_body, d);
+}
+
+static void call_flush(struct codegen *cg, const struct deferred_sums *d, LLVMValueRef state,
+                       LLVMValueRef copy)
+{
+    LLVMValueRef fn = flush_function(cg, d), args[2] = {state, copy};
+    LLVMBuildCall2(cg->alu.b, LLVMGlobalGetValueType(fn), fn, args, 2, "");
+}
+
+/* Adds what was collected, if `now` (i1); for the rest of the call, too, if `ends`. */
+static void flush_if(struct codegen *cg, LLVMValueRef now, bool ends)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMBasicBlockRef add = new_bb(cg, "add_sums"), done = new_bb(cg, "sums_added");
+    branch_likely(cg, LLVMBuildNot(b, now, ""), done, add);
+    LLVMPositionBuilderAtEnd(b, add);
+    call_flush(cg, cg->deferred, cg->deferred->state, cg->deferred->copy);
+    if (ends)
+        store_field(cg, cg->deferred->state, STATE_TRIES, c32(cg, 0));
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, done);
+}
+
+void deferred_close(struct codegen *cg)
+{
+    if (cg->deferred == NULL)
+        return;
+    LLVMValueRef size = load_field(cg, cg->deferred->state, STATE_SIZE);
+    flush_if(cg, LLVMBuildICmp(cg->alu.b, LLVMIntNE, size, c64(cg, 0), ""), false);
+}
+
+static LLVMValueRef bound(struct codegen *cg, const char *name, LLVMValueRef a, LLVMValueRef x)
+{
+    LLVMValueRef args[2] = {a, x};
+    return intrinsic(cg, name, &cg->i64, 1, args, 2);
+}
+
+/* Touches the lanes' elements, which faults where they cannot be written; the pages of the lowest
+ * and of the highest, whose end it is: *low and *high. */
+static void touch_lanes(struct codegen *cg, LLVMValueRef fn, LLVMValueRef *low, LLVMValueRef *high)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef lanes = LLVMGetParam(fn, 2), addresses = LLVMGetParam(fn, 3);
+    LLVMValueRef least = LLVMBuildAlloca(b, cg->i64, ""), most = LLVMBuildAlloca(b, cg->i64, "");
+    LLVMBuildStore(b, c64(cg, UINT64_MAX), least);
+    LLVMBuildStore(b, c64(cg, 0), most);
+    struct lane_loop l =
+        lane_loop_open(cg, lanes, append_bb(cg, fn, "lane"), append_bb(cg, fn, "touched"));
+    LLVMValueRef at =
+        LLVMBuildLoad2(b, cg->i64, atomic_element(cg, addresses, cg->i64, l.lane), "");
+    LLVMBuildAtomicRMW(b, LLVMAtomicRMWBinOpOr, LLVMBuildIntToPtr(b, at, cg->ptr, ""), c32(cg, 0),
+                       LLVMAtomicOrderingSequentiallyConsistent, false);
+    LLVMValueRef seen = LLVMBuildLoad2(b, cg->i64, least, "");
+    LLVMBuildStore(b, bound(cg, "llvm.umin", seen, at), least);
+    seen = LLVMBuildLoad2(b, cg->i64, most, "");
+    LLVMBuildStore(b, bound(cg, "llvm.umax", seen, at), most);
+    lane_loop_close(cg, &l);
+    LLVMValueRef lowest = LLVMBuildLoad2(b, cg->i64, least, ""),
+                 highest = LLVMBuildLoad2(b, cg->i64, most, "");
+    LLVMValueRef page = c64(cg, ~(uint64_t)(WEIR_PAGE - 1));
+    *low = LLVMBuildAnd(b, lowest, page, "");
+    *high = LLVMBuildAdd(b, LLVMBuildAnd(b, highest, page, ""), c64(cg, WEIR_PAGE), "");
+}
+
+/* void (ptr state, ptr copy, i32 lanes, ptr addresses): makes the pages of the lanes' elements part
+ * of the copy, if they are no more than two. Where one is beyond what there is a copy of, that is
+ * added to memory first. */
+static void admit_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
+{
+    const struct deferred_sums *d = arg;
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef state = LLVMGetParam(fn, 0), copy = LLVMGetParam(fn, 1), low, high;
+    touch_lanes(cg, fn, &low, &high);
+    LLVMBasicBlockRef fits = append_bb(cg, fn, "fits"), out = append_bb(cg, fn, "done");
+    LLVMValueRef start = load_field(cg, state, STATE_START),
+                 size = load_field(cg, state, STATE_SIZE), most = c64(cg, COPY_BYTES);
+    LLVMValueRef small = LLVMBuildICmp(b, LLVMIntULE, LLVMBuildSub(b, high, low, ""), most, "");
+    LLVMBuildCondBr(b, small, fits, out);
+
+    LLVMPositionBuilderAtEnd(b, fits);
+    LLVMBasicBlockRef clear = append_bb(cg, fn, "clear"), cleared = append_bb(cg, fn, "cleared");
+    LLVMValueRef never = LLVMBuildICmp(b, LLVMIntEQ, start, c64(cg, 0), "");
+    LLVMBuildCondBr(b, never, clear, cleared);
+    LLVMPositionBuilderAtEnd(b, clear);
+    LLVMBuildMemSet(b, copy, LLVMConstNull(cg->i8), most, LINE);
+    LLVMBuildBr(b, cleared);
+
+    LLVMPositionBuilderAtEnd(b, cleared);
+    LLVMBasicBlockRef extend = append_bb(cg, fn, "extend"), move = append_bb(cg, fn, "move");
+    LLVMValueRef end = bound(cg, "llvm.umax", LLVMBuildAdd(b, start, size, ""), high);
+    LLVMValueRef longer = LLVMBuildSub(b, end, start, "");
+    LLVMValueRef within = LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntUGE, low, start, ""),
+                                       LLVMBuildICmp(b, LLVMIntULE, longer, most, ""), "");
+    within = LLVMBuildAnd(b, within, LLVMBuildICmp(b, LLVMIntNE, size, c64(cg, 0), ""), "");
+    LLVMBuildCondBr(b, within, extend, move);
+    LLVMPositionBuilderAtEnd(b, extend);
+    store_field(cg, state, STATE_SIZE, longer);
+    LLVMBuildBr(b, out);
+    LLVMPositionBuilderAtEnd(b, move);
+    call_flush(cg, d, state, copy);
+    store_field(cg, state, STATE_START, low);
+    store_field(cg, state, STATE_SIZE, LLVMBuildSub(b, high, low, ""));
+    LLVMBuildBr(b, out);
+    LLVMPositionBuilderAtEnd(b, out);
+}
+
+/* ---- sums ---- */
+
+/* Offsets into the copy of all lanes' elements; *inside: bits of those that are there. */
+static LLVMValueRef copy_offsets(struct codegen *cg, LLVMValueRef addr, LLVMValueRef *inside)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef state = cg->deferred->state;
+    LLVMValueRef start = load_field(cg, state, STATE_START),
+                 size = load_field(cg, state, STATE_SIZE);
+    LLVMValueRef at = LLVMBuildSub(b, addr, splat(cg, start, JIT_WARP), "");
+    *inside = bits_of(cg, LLVMBuildICmp(b, LLVMIntULT, at, splat(cg, size, JIT_WARP), ""));
+    return at;
+}
+
+/* i1: do all active lanes' elements have a copy? Makes one where there is none and may be. */
+static LLVMValueRef admit_lanes(struct codegen *cg, struct atomic *a, LLVMValueRef addr)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    const struct deferred_sums *d = cg->deferred;
+    LLVMValueRef idle = LLVMBuildNot(b, mask_bits(cg), ""), inside, every = c32(cg, 0xffffffff);
+    copy_offsets(cg, addr, &inside);
+    LLVMValueRef ok = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildOr(b, inside, idle, ""), every, "");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), may = new_bb(cg, "may_admit"),
+                      counts = new_bb(cg, "counts"), admit = new_bb(cg, "admit"),
+                      done = new_bb(cg, "admitted");
+    branch_likely(cg, ok, done, may);
+    LLVMPositionBuilderAtEnd(b, may);
+    LLVMValueRef tries = load_field(cg, d->state, STATE_TRIES);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, tries, c32(cg, 0), ""), counts, done);
+    LLVMPositionBuilderAtEnd(b, counts);
+    store_field(cg, d->state, STATE_TRIES, LLVMBuildSub(b, tries, c32(cg, 1), ""));
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULE, tries, c32(cg, MOST_TRIES), ""), admit, done);
+    LLVMPositionBuilderAtEnd(b, admit);
+    LLVMTypeRef params[4] = {cg->ptr, cg->ptr, cg->i32, cg->ptr};
+    flush_function(cg, d);
+    LLVMValueRef fn = module_function(cg, d->bytes == 4 ? "weir_admit_sums_4" : "weir_admit_sums_8",
+                                      params, 4, admit_body, d);
+    LLVMValueRef args[4] = {d->state, d->copy, mask_bits(cg), a->at};
+    LLVMBuildCall2(b, LLVMGlobalGetValueType(fn), fn, args, 4, "");
+    copy_offsets(cg, addr, &inside);
+    LLVMValueRef now = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildOr(b, inside, idle, ""), every, "");
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, done);
+    LLVMValueRef r = LLVMBuildPhi(b, cg->i1, ""), no = LLVMConstInt(cg->i1, 0, false);
+    LLVMAddIncoming(r, (LLVMValueRef[]){LLVMConstInt(cg->i1, 1, false), no, no, now},
+                    (LLVMBasicBlockRef[]){before, may, counts, admit}, 4);
+    return r;
+}
+
+static void add_to_copy(struct codegen *cg, const struct deferred_sums *d, LLVMValueRef copy,
+                        LLVMValueRef offset, LLVMValueRef x)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef p = byte_offset(cg, copy, offset);
+    LLVMValueRef old = LLVMBuildLoad2(b, element(cg, d), p, "");
+    LLVMSetAlignment(old, d->bytes);
+    LLVMSetAlignment(LLVMBuildStore(b, LLVMBuildAdd(b, old, x, ""), p), d->bytes);
+}
+
+/* void (ptr state, ptr copy, i32 lanes, ptr addresses, ptr operands) */
+static void collect_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
+{
+    const struct deferred_sums *d = arg;
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef start = load_field(cg, LLVMGetParam(fn, 0), STATE_START);
+    struct lane_loop l = lane_loop_open(cg, LLVMGetParam(fn, 2), append_bb(cg, fn, "lane"),
+                                        append_bb(cg, fn, "collected"));
+    LLVMValueRef at =
+        LLVMBuildLoad2(b, cg->i64, atomic_element(cg, LLVMGetParam(fn, 3), cg->i64, l.lane), "");
+    LLVMTypeRef t = element(cg, d);
+    LLVMValueRef x = LLVMBuildLoad2(b, t, atomic_element(cg, LLVMGetParam(fn, 4), t, l.lane), "");
+    add_to_copy(cg, d, LLVMGetParam(fn, 1), LLVMBuildSub(b, at, start, ""), x);
+    lane_loop_close(cg, &l);
+}
+
+/* Lane after lane, of all lanes. Where they have one address, it is one addition. */
+static void add_lanes(struct codegen *cg, struct atomic *a, const struct ptx_operand *at_operand,
+                      LLVMValueRef v, LLVMValueRef addr)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    const struct deferred_sums *d = cg->deferred;
+    struct uniformity s = operand_uniformity(cg->k, at_operand + 1),
+                      where = address_uniformity(cg->k, at_operand);
+    LLVMTypeRef t = LLVMTypeOf(v);
+    LLVMValueRef inside, at = copy_offsets(cg, addr, &inside), out[JIT_WARP], x[JIT_WARP];
+    if (is_uniform(&where)) {
+        if (cg->mask != NULL)
+            v = LLVMBuildSelect(b, mask_vector(cg), v, LLVMConstNull(t), "");
+        add_to_copy(cg, d, d->copy, LLVMBuildExtractElement(b, at, c32(cg, 0), ""),
+                    intrinsic(cg, "llvm.vector.reduce.add", &t, 1, &v, 1));
+        return;
+    }
+    if (cg->mask != NULL) { /* rarer, and not to make the code longer */
+        LLVMTypeRef params[5] = {cg->ptr, cg->ptr, cg->i32, cg->ptr, cg->ptr};
+        LLVMValueRef fn =
+            module_function(cg, d->bytes == 4 ? "weir_collect_sums_4" : "weir_collect_sums_8",
+                            params, 5, collect_body, d);
+        LLVMValueRef args[5] = {d->state, d->copy, cg->mask, a->at, atomic_array(cg, v)};
+        LLVMBuildCall2(b, LLVMGlobalGetValueType(fn), fn, args, 5, "");
+        return;
+    }
+    atomic_extract(cg, LLVMBuildTrunc(b, at, LLVMVectorType(cg->i16, JIT_WARP), ""), true, out);
+    if (!is_uniform(&s) && d->bytes < 8)
+        atomic_extract(cg, v, false, x);
+    for (uint64_t l = 0; l < JIT_WARP; l++) {
+        if (is_uniform(&s))
+            x[l] = l > 0 ? x[0] : LLVMBuildExtractElement(b, v, c32(cg, 0), "");
+        else if (d->bytes == 8)
+            x[l] = LLVMBuildExtractElement(b, v, c32(cg, l), "");
+        add_to_copy(cg, d, d->copy, out[l], x[l]);
+    }
+}
+
+bool deferred_may(const struct codegen *cg, const struct ptx_instr *i)
+{
+    return cg->deferred != NULL && deferrable(cg->k, i) && cg->deferred->bytes == element_bytes(i);
+}
+
+bool deferred_add(struct codegen *cg, const struct ptx_instr *i, struct atomic *a,
+                  const struct ptx_operand *at, LLVMValueRef v, LLVMValueRef addr)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    if (!deferred_may(cg, i))
+        return false;
+    a->at = atomic_array(cg, addr);
+    mask_vector(cg); /* computed here, so that both branches may use it */
+    LLVMBasicBlockRef collect = new_bb(cg, "collect"), far = new_bb(cg, "not_collected"),
+                      done = new_bb(cg, "collected");
+    branch_likely(cg, admit_lanes(cg, a, addr), collect, far);
+    LLVMPositionBuilderAtEnd(b, collect);
+    add_lanes(cg, a, at, v, addr);
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, far);
+    if (!atomic_combined(cg, a, at, v, addr, NULL))
+        atomic_grouped(cg, a, at, v, addr, NULL);
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, done);
+    return true;
+}
+
+/* ---- accesses that come after ---- */
+
+/* May it access memory in which sums are deferred, after one of them? */
+static bool may_meet(const struct codegen *cg, const struct ptx_instr *i)
+{
+    const struct deferred_sums *d = cg->deferred;
+    unsigned space = mem_space(i);
+    if (space != PTX_SPACE_GLOBAL && space != PTX_SPACE_GENERIC)
+        return false;
+    if (ptx_has(i, PTX_M_nc) || cg->cur == NULL)
+        return cg->cur == NULL;
+    int32_t b = (int32_t)(cg->cur - cg->k->blocks), n = (int32_t)(i - cg->k->instrs);
+    return bit_get(d->after, b) || n < cg->cur->first || d->first[b] < n;
+}
+
+void deferred_before(struct codegen *cg, const struct ptx_instr *i, const struct ptx_operand *at,
+                     unsigned bytes)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    if (cg->deferred == NULL || !may_meet(cg, i))
+        return;
+    LLVMValueRef state = cg->deferred->state;
+    LLVMValueRef start = load_field(cg, state, STATE_START),
+                 size = load_field(cg, state, STATE_SIZE), met;
+    struct uniformity s = address_uniformity(cg->k, at);
+    bool row = s.seg == SEG_WARP && s.brk == 0 && s.stride >= 0 && s.stride <= WEIR_PAGE;
+    if (row || cg->serialized->active) {
+        uint64_t span = bytes + (row ? (uint64_t)s.stride * (JIT_WARP - 1) : 0) - 1;
+        LLVMValueRef first = mem_base(cg, at, SEG_WARP, 0);
+        first = LLVMBuildSub(b, first, LLVMBuildSub(b, start, c64(cg, span), ""), "");
+        met = LLVMBuildICmp(b, LLVMIntULT, first, LLVMBuildAdd(b, size, c64(cg, span), ""), "");
+    } else {
+        LLVMValueRef addr = address_vector(cg, at, mem_space(i)), span = c64(cg, bytes - 1);
+        addr = LLVMBuildSub(b, addr, splat(cg, LLVMBuildSub(b, start, span, ""), JIT_WARP), "");
+        met = LLVMBuildICmp(b, LLVMIntULT, addr,
+                            splat(cg, LLVMBuildAdd(b, size, span, ""), JIT_WARP), "");
+        met = LLVMBuildICmp(b, LLVMIntNE, bits_of(cg, met), c32(cg, 0), "");
+    }
+    LLVMValueRef some = LLVMBuildICmp(b, LLVMIntNE, size, c64(cg, 0), "");
+    flush_if(cg, LLVMBuildAnd(b, some, met, ""), true);
+}
