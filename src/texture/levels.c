@@ -115,7 +115,7 @@ static struct direction gradient_of(const struct texture *t, enum texture_geomet
             at[k] = float_from_bits(in[first + k][l]);
         meet_gradients(at, d.of);
     }
-    for (int k = 0; k < 3 && t->normalized; k++)
+    for (int k = 0; k < 3; k++)
         d.of[k] *= size[k];
     return d;
 }
@@ -134,10 +134,9 @@ static struct footprint footprint_of(struct direction x, struct direction y, flo
 {
     struct direction all[4] = {x, y, combined(x, y, 1), combined(x, y, -1)};
     struct footprint f = {.ratio = 1};
-    float shorter = 0;
+    float area = x.of[0] * y.of[1] - x.of[1] * y.of[0];
     for (int n = 0; n < 4; n++) {
         float length = length_of(all[n]) * (n < 2 ? 1 : 11.0f / 16);
-        shorter = n == 0 || (n == 1 && length < shorter) ? length : shorter;
         if (n == 0 || length > f.length) {
             f.length = length;
             f.along = all[n];
@@ -146,6 +145,7 @@ static struct footprint footprint_of(struct direction x, struct direction y, flo
     f.detail = -MOST_DETAIL;
     if (!(f.length > 0)) /* nothing, or no number */
         return f;
+    float shorter = (area < 0 ? -area : area) / f.length; /* across it */
     shorter = shorter > f.length / most ? shorter : f.length / most;
     f.ratio = f.length <= 0x1p100f ? f.length / shorter : 1;
     f.detail = detail_of_length(f.length / f.ratio);
@@ -289,7 +289,7 @@ static float place_of(const struct footprint *f, unsigned n, float *weight)
     bool outer = n == 0 || n + 1 == count;
     float left = (f->ratio - (float)(count - 2)) / 2;
     *weight = (outer ? left : 1) / f->ratio;
-    float nearest = f->ratio < 2 ? (f->ratio - 1) / 2 : 0.5f;
+    float nearest = f->ratio < 2 ? (f->ratio - 1) / f->ratio : 0.5f;
     return ((float)n - (float)(count - 1) / 2) * 2 * nearest;
 }
 
@@ -357,7 +357,7 @@ static void fetch_sampled(const struct texture *t, struct texture_instr i, uint3
                           const uint32_t (*in)[LANES], uint32_t (*out)[LANES])
 {
     enum texture_geometry g = (enum texture_geometry)i.geometry;
-    bool several = (g == GEOMETRY_2D || g == GEOMETRY_A2D) && texel_is_float(t) && t->normalized;
+    bool several = (g == GEOMETRY_2D || g == GEOMETRY_A2D) && texel_is_float(t);
     int32_t detail[LANES];
     struct footprint of[LANES];
     uint32_t along = 0;

@@ -495,6 +495,8 @@ static void along()
     OK(cudaMemcpy2DToArray(first, 0, 0, column.data(), 256, 256, 64, cudaMemcpyHostToDevice));
     how.maxAnisotropy = 16;
     cudaTextureObject_t t = object(p, how);
+    // of 1 1/2 by 1 two, a third of an element from the middle
+    static const float half_more[] = {680, 680, 512, 300, 172, 44, 0, 0, 0, 0, 0};
     static const float four[] = {256, 256, 256, 256, 256, 256, 256, 192, 128, 64, 0},
                        three[] = {342, 342, 342, 298, 256, 214, 170, 128, 84, 42, 0},
                        two[] = {512, 512, 512, 384, 256, 128, 0, 0, 0, 0, 0};
@@ -505,6 +507,18 @@ static void along()
             q.at[1] = 0.5f;
             CHECK(fabs(level_read(t, GRADIENTS, PLANE, q) - (n == 4 ? four : n == 3 ? three : two)[i]) <= 1.5f);
         }
+    for (int i = 0; i < 11; i++) {
+        query q = with_gradients(1.5f / 64, 0, 0, 0, 1 / 64.0f, 0);
+        q.at[0] = (32.5f + i / 4.0f) / 64;
+        q.at[1] = 0.5f;
+        CHECK(fabs(level_read(t, GRADIENTS, PLANE, q) - half_more[i]) <= 5);
+    }
+    // gradients that point the same way have no width
+    READS(0, t, GRADIENTS, PLANE, with_gradients(4 / 64.0f, 0, 0, 4 / 64.0f, 0, 0));
+    how.normalizedCoords = 0; // is taken for normalized
+    query q = at_level(0);
+    q.at[0] = 32.5f / 64;
+    CHECK(level_read(object(p, how), LEVEL, PLANE, q) == 1024);
     OK(cudaFreeMipmappedArray(p.array));
 }
 

@@ -360,8 +360,10 @@ static int32_t clamp_of(float levels)
 /* The bias likewise. */
 static int32_t bias_of(float levels) { return levels < 0 ? -clamp_of(-levels) : clamp_of(levels); }
 
+/* Coordinates are normalized, whether that is asked for, as documents want it, or not. */
 static CUresult sample_levels(const CUDA_TEXTURE_DESC *d, struct texture *t)
 {
+    t->normalized = true;
     if ((unsigned)d->mipmapFilterMode > CU_TR_FILTER_MODE_LINEAR)
         return CUDA_ERROR_INVALID_VALUE;
     t->between_levels = d->mipmapFilterMode == CU_TR_FILTER_MODE_LINEAR;
