@@ -38,15 +38,15 @@ def leaky():
 
 
 def reads_freed():
-    """Copies from memory that is freed, and frees it twice: told with where it was made and freed."""
+    """Frees memory twice, which is told with where it was made and freed."""
     runtime = ctypes.CDLL("libcudart.so.13")
-    p, q = ctypes.c_void_p(), ctypes.create_string_buffer(8)
+    p = ctypes.c_void_p()
     runtime.cudaMallocAsync(ctypes.byref(p), ctypes.c_size_t(1000), None) # @made
     runtime.cudaFreeAsync(p, None) # @freed
     runtime.cudaFreeAsync(p, None) # @twice
     runtime.cudaMalloc(ctypes.byref(p), ctypes.c_size_t(1000)) # @made-whole
-    runtime.cudaMemset(p, 0, ctypes.c_size_t(1001)) # @past
-    runtime.cudaMemcpy(q, p, ctypes.c_size_t(8), 2)
+    runtime.cudaFree(p)
+    runtime.cudaFree(p)
 
 
 def memory_lines(weir):
