@@ -191,6 +191,12 @@ typedef void (*shadow_found)(struct moment *earlier, enum access how, struct mom
                              enum access later_how, uint64_t low, uint64_t high);
 void shadow_access(struct moment *m, enum access how, uint64_t low, uint64_t high,
                    shadow_found found);
+/* The same of many ranges, in order and none beside another: of what lanes scatter. */
+struct shadow_range {
+    uint64_t low, high;
+};
+void shadow_access_all(struct moment *m, enum access how, const struct shadow_range *ranges,
+                       size_t count, shadow_found found);
 /* Looks without registering. */
 void shadow_look(struct moment *m, enum access how, uint64_t low, uint64_t high,
                  shadow_found found);

@@ -217,6 +217,41 @@ static bool uses_flag(const struct observe_accesses *a, bool writes)
     return false;
 }
 
+static int by_low(const void *a, const void *b)
+{
+    uint64_t x = ((const struct shadow_range *)a)->low, y = ((const struct shadow_range *)b)->low;
+    return (x > y) - (x < y);
+}
+
+/* All accesses of a kind, in order. */
+static void accessed_all(struct moment *m, const struct observe_accesses *a,
+                         enum observe_access how)
+{
+    struct shadow_range *all = xmalloc((a->range_count + 1) * sizeof *all);
+    size_t count = 0, kept = 0;
+    bool sorted = true;
+    for (uint32_t i = 0; i < a->range_count; i++) {
+        if (a->ranges[i].how != how)
+            continue;
+        all[count] = (struct shadow_range){a->ranges[i].low, a->ranges[i].high};
+        sorted = sorted && (count == 0 || all[count - 1].low <= all[count].low);
+        count++;
+    }
+    if (!sorted)
+        qsort(all, count, sizeof *all, by_low);
+    for (size_t i = 0; i < count; i++) { /* several threads may have run blocks that meet */
+        if (kept > 0 && all[kept - 1].high >= all[i].low)
+            all[kept - 1].high =
+                all[kept - 1].high > all[i].high ? all[kept - 1].high : all[i].high;
+        else
+            all[kept++] = all[i];
+    }
+    shadow_access_all(m, access_of(how), all, kept, held_race);
+    for (size_t i = 0; i < kept; i++)
+        races_host_pending(m, access_of(how), all[i].low, all[i].high);
+    free(all);
+}
+
 static void on_accessed(const struct observe_accesses *a)
 {
     races_enter();
@@ -230,8 +265,8 @@ static void on_accessed(const struct observe_accesses *a)
             vclock_unref(before);
         }
     }
-    for (uint32_t i = 0; m != NULL && i < a->range_count; i++)
-        accessed(m, access_of(a->ranges[i].how), a->ranges[i].low, a->ranges[i].high);
+    for (int how = OBSERVE_READ; m != NULL && how <= OBSERVE_ATOMIC; how++)
+        accessed_all(m, a, (enum observe_access)how);
     if (m != NULL && uses_flag(a, true)) {
         order_host_follows(m);
         races_host_saw();

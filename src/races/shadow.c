@@ -248,6 +248,127 @@ void shadow_access(struct moment *m, enum access how, uint64_t low, uint64_t hig
     root = merge(merge(before, done), after);
 }
 
+/* ---- many at once ---- */
+
+/* Nodes, in order, that become a tree again. */
+struct pass {
+    struct run out;
+    struct moment *m;
+    enum access how;
+    shadow_found found;
+};
+
+static void emit(struct pass *p, struct node *n)
+{
+    n->left = n->right = NULL;
+    vec_push(&p->out, n);
+}
+
+/* The node's bytes are accessed. */
+static void emit_accessed(struct pass *p, struct node *n)
+{
+    struct node *last = p->out.count > 0 ? p->out.items[p->out.count - 1] : NULL;
+    look(n, p->m, p->how, n->low, n->high, p->found);
+    update(n, p->m, p->how);
+    if (last == NULL || !same(last, n)) {
+        emit(p, n);
+        return;
+    }
+    last->high = n->high;
+    node_free(n);
+}
+
+/* Cuts the node: the part from the address on. */
+static struct node *cut(struct node *n, uint64_t at)
+{
+    struct node *rest = copy_of(n, at, n->high);
+    n->high = at;
+    return rest;
+}
+
+/* Goes through the nodes from *n on, of which *i is the next one in the list, up to the end of the
+ * range. */
+static void pass_range(struct pass *p, const struct run *run, size_t *i, struct node **n,
+                       uint64_t low, uint64_t high)
+{
+    while (*n != NULL && (*n)->high <= low) {
+        emit(p, *n);
+        *n = *i < run->count ? run->items[(*i)++] : NULL;
+    }
+    if (*n != NULL && (*n)->low < low) {
+        struct node *rest = cut(*n, low);
+        emit(p, *n);
+        *n = rest;
+    }
+    while (low < high) {
+        uint64_t end = *n != NULL && (*n)->low < high ? (*n)->low : high;
+        if (low < end)
+            emit_accessed(p, node_new(low, end));
+        low = end;
+        if (low == high)
+            break;
+        struct node *rest = (*n)->high > high ? cut(*n, high) : NULL;
+        low = (*n)->high;
+        emit_accessed(p, *n);
+        *n = rest != NULL ? rest : *i < run->count ? run->items[(*i)++] : NULL;
+    }
+}
+
+/* A tree of nodes in order, by their priorities: `path` is its right edge, the root first. */
+static struct node *tree_of(const struct run *run)
+{
+    struct run path = {0};
+    for (size_t i = 0; i < run->count; i++) {
+        struct node *n = run->items[i], *below = NULL;
+        while (path.count > 0 && path.items[path.count - 1]->priority <= n->priority)
+            below = path.items[--path.count];
+        n->left = below;
+        if (path.count > 0)
+            path.items[path.count - 1]->right = n;
+        vec_push(&path, n);
+    }
+    struct node *top = path.count > 0 ? path.items[0] : NULL;
+    free(path.items);
+    return top;
+}
+
+static size_t count_of(const struct node *t)
+{
+    return t == NULL ? 0 : 1 + count_of(t->left) + count_of(t->right);
+}
+
+void shadow_access_all(struct moment *m, enum access how, const struct shadow_range *ranges,
+                       size_t count, shadow_found found)
+{
+    enum { MANY = 64, NODES_EACH = 16 };
+    struct node *before, *inside, *after;
+    struct run run = {0};
+    struct pass p = {.m = m, .how = how, .found = found};
+    if (count >= MANY) {
+        split(root, ranges[0].low, &before, &inside);
+        split(inside, ranges[count - 1].high, &inside, &after);
+    }
+    if (count < MANY || count_of(inside) > count * NODES_EACH) {
+        if (count >= MANY)
+            root = merge(merge(before, inside), after);
+        for (size_t i = 0; i < count; i++)
+            shadow_access(m, how, ranges[i].low, ranges[i].high, found);
+        return;
+    }
+    flatten(inside, &run);
+    size_t at = 0;
+    struct node *n = run.count > 0 ? run.items[at++] : NULL;
+    for (size_t i = 0; i < count; i++)
+        pass_range(&p, &run, &at, &n, ranges[i].low, ranges[i].high);
+    while (n != NULL) {
+        emit(&p, n);
+        n = at < run.count ? run.items[at++] : NULL;
+    }
+    root = merge(merge(before, tree_of(&p.out)), after);
+    free(run.items);
+    free(p.out.items);
+}
+
 static void look_in(const struct node *t, struct moment *m, enum access how, uint64_t low,
                     uint64_t high, shadow_found found)
 {
