@@ -101,6 +101,26 @@ CUDA
         echo "skipped: PyTorch: TORCH_PYTHON names no Python that has it"
     fi
 
+    # CuPy and Warp are built from source (docs/python.md): only where the user has Pythons with them
+    if [ -n "${CUPY_PYTHON:-}" ]; then
+        for tests in cuda_tests/test_driver cuda_tests/test_graph cuda_tests/test_memory cuda_tests/test_pinned_memory \
+            cuda_tests/test_stream cuda_tests/test_texture core_tests/test_raw core_tests/test_userkernel; do
+            WEIR_DEVICES=2 NVCC=$build/lib/weir/cuda/bin/nvcc PYTHONPATH=$here${PYTHONPATH:+:$PYTHONPATH} check 3600 \
+                python3 "$here/suite.py" --keep "$work/results/cupy" --expected "$here/cupy_expected.txt" "$weir" \
+                "$CUPY_PYTHON" "${CUPY_TESTS:?the directory cupy_tests of its source}/$tests.py" -m 'not slow' \
+                -p cupy_without_curand
+        done
+    else
+        echo "skipped: CuPy: CUPY_PYTHON names no Python that has it, built from source"
+    fi
+    if [ -n "${WARP_PYTHON:-}" ]; then
+        for tests in test_launch test_atomic cuda/test_streams cuda/test_mempool; do
+            check 1800 "$weir" run "$WARP_PYTHON" "${WARP_TESTS:?the directory warp/tests of its source}/$tests.py"
+        done
+    else
+        echo "skipped: Warp: WARP_PYTHON names no Python that has it, built from source"
+    fi
+
     environment pycuda 'numpy' 'pytest<9' pytools mako platformdirs setuptools wheel siphash24
     if [ ! -d "$work"/pycuda-src ]; then
         mkdir "$work/pycuda-src"
