@@ -72,6 +72,10 @@ static void by_name(void)
     CHECK(p == NULL && status == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
     CHECK_CU(cuGetProcAddress("cuInit", &p, CUDA_VERSION + 10, 0, &status),
              CUDA_ERROR_INVALID_VALUE);
+    /* OpenGL's are in a header of their own: there, and refused when they are called */
+    OK(cuGetProcAddress("cuGraphicsGLRegisterBuffer", &p, 3000, 0, &status));
+    CHECK(p != NULL &&
+          ((CUresult(*)(void **, unsigned, unsigned))p)(NULL, 0, 0) == CUDA_ERROR_NOT_SUPPORTED);
     OK(cuGetProcAddress("cuCtxGetDevice", &p, 13000, 0, &status));
     CHECK(p == dlsym(RTLD_DEFAULT, "cuCtxGetDevice_v2"));
     OK(cuGetProcAddress("cuStreamWaitValue32", &p, 11060, 0, &status));
