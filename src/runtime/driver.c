@@ -1,5 +1,6 @@
 /* driver: the table of driver functions: filling it from the library that choose.c opens,
  * initialising once. */
+#include "gpu.h"
 #include "internal.h"
 #include "version.h"
 
@@ -85,6 +86,8 @@ static void init(void)
         init_result = rt_prepare_pools();
     if (init_result == cudaSuccess)
         init_result = rt_error(CU(cuInit, 0));
+    if (init_result == cudaSuccess && rt_on_gpu())
+        rt_gpu_tell_settings();
     if (init_result == cudaSuccess)
         rt_open_pools();
     if (init_result == cudaSuccess)

@@ -1,5 +1,6 @@
 /* gpu: see gpu.h. */
 #include "gpu.h"
+#include "base/env.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,20 @@
 #include <unistd.h>
 
 bool rt_on_gpu(void) { return !RT_HAS(weir_last_message); }
+
+void rt_gpu_tell_settings(void)
+{
+    static const enum env_variable settings[] = {ENV_CHECK, ENV_TRACE, ENV_STATS, ENV_SCHEDULE};
+
+    for (size_t i = 0; i < COUNT(settings); i++) {
+        const char *value = env_get(settings[i]);
+        if (value != NULL && *value != '\0')
+            fprintf(stderr,
+                    "weir: %s=%s: Weir's CPU device does that, and a GPU's driver does not: it is "
+                    "not done\n",
+                    env_entry(settings[i])->name, value);
+    }
+}
 
 /* ---- fat binaries of weircc ---- */
 

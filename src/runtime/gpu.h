@@ -11,6 +11,8 @@
 
 /* Whether the driver is not Weir's. */
 bool rt_on_gpu(void);
+/* Says on stderr which settings ask for what Weir's driver alone does. */
+void rt_gpu_tell_settings(void);
 
 /* Loads a binary there. On failure `log`, of `bytes`, has a sentence or more about why. */
 CUresult rt_gpu_load(const struct rt_binary *b, CUmodule *module, char *log, size_t bytes);

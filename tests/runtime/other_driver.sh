@@ -104,6 +104,8 @@ for driver in "$other" cpu; do
         fail=1
     fi
 done
+# What Weir's device alone does is not left out in silence.
+expect 0 '^weir: WEIR_CHECK=calls: Weir.s CPU device does that' WEIR_DRIVER="$other" WEIR_CHECK=calls ./again
 expect 0 'allocated 200 times, freed 200 times' WEIR_DRIVER="$other" WEIR_POOLS=driver ./again
 # What is freed and allocated again is kept: once for each size before it is, and once more then.
 expect 0 'allocated 4 times, freed 2 times' WEIR_DRIVER="$other" ./again
@@ -124,6 +126,9 @@ expect 0 '^right$' LD_LIBRARY_PATH=found "$weir" run --device=cpu ./program
 expect 0 'links .*libcudadevrt' LD_LIBRARY_PATH=found "$weir" run --device=gpu ./program
 expect 2 'a process has one driver' "$weir" run --device=cpu,gpu ./program
 expect 2 'must be cpu or gpu' "$weir" run --device=tpu ./program
+for option in --check=memory --trace=file --stats --schedules=3; do
+    expect 2 "^weir run: ${option%=*}: Weir's CPU device does that" LD_LIBRARY_PATH=found "$weir" run --device=gpu $option ./again
+done
 expect 0 'GPU driver: .*libcuda.so.1 (CUDA 13.0)' LD_LIBRARY_PATH=found "$weir" info
 expect 0 '^device 0: .*Weir CPU device' WEIR_DRIVER=gpu "$weir" info
 if ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1' && [ ! -e /usr/lib/wsl/lib/libcuda.so.1 ]; then

@@ -283,9 +283,12 @@ int weir_run(int argc, char **argv)
     int i = 0;
     uint64_t schedules = 0;
     struct run_files files = {0};
+    bool gpu = false;
+    const char *other = NULL; /* an option that a GPU's driver knows nothing of */
     while (i < argc && argv[i][0] == '-') {
         char *value;
-        if (strcmp(argv[i], "--") == 0) {
+        const char *option = argv[i];
+        if (strcmp(option, "--") == 0) {
             i++;
             break;
         }
@@ -293,6 +296,8 @@ int weir_run(int argc, char **argv)
             int status = set_device(value);
             if (status != EXIT_OK)
                 return status;
+            gpu = strcmp(value, "gpu") == 0;
+            option = NULL;
         } else if (weir_option(argc, argv, &i, "--workers", &value)) {
             int status = set_workers(value);
             if (status != EXIT_OK)
@@ -335,7 +340,14 @@ int weir_run(int argc, char **argv)
         } else {
             return weir_misused("run", "unknown option '%s'", argv[i]);
         }
+        if (other == NULL)
+            other = option;
     }
+    if (gpu && other != NULL)
+        return weir_misused("run",
+                            "%.*s: Weir's CPU device does that, and a GPU's driver does not: leave "
+                            "out --device=gpu",
+                            (int)strcspn(other, "="), other);
     if (i == argc)
         return weir_misused("run", "no program given");
     int status = make_files(&files);
