@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "check.h"
+#include "on_weir.h"
 
 #define OK(call)          CHECK_EQ_INT(call, CUDA_SUCCESS)
 #define ERROR(call, code) CHECK_EQ_INT(call, code)
@@ -223,11 +224,13 @@ static void test_mipmapped(CUarray a)
         OK(cuMipmappedArrayGetLevel(&level, m, n));
         OK(cuMemcpyHtoA(level, 0, v, (8 >> n) * sizeof *v));
     }
-    ERROR(cuTexRefSetMipmappedArray(tex, m, 0), CUDA_ERROR_INVALID_VALUE);
+    if (on_weir()) /* an H100 takes it */
+        ERROR(cuTexRefSetMipmappedArray(tex, m, 0), CUDA_ERROR_INVALID_VALUE);
     OK(cuTexRefSetMipmappedArray(tex, m, CU_TRSA_OVERRIDE_FORMAT));
     OK(cuTexRefGetMipmappedArray(&got, tex));
     CHECK(got == m);
-    ERROR(cuTexRefGetMipmappedArray(nullptr, tex), CUDA_ERROR_INVALID_VALUE);
+    if (on_weir()) /* NVIDIA's driver crashes */
+        ERROR(cuTexRefGetMipmappedArray(nullptr, tex), CUDA_ERROR_INVALID_VALUE);
     ERROR(cuTexRefGetArray(&none, tex), CUDA_ERROR_INVALID_VALUE);
     OK(cuTexRefSetFlags(tex, CU_TRSF_NORMALIZED_COORDINATES));
     FLOATS("halves", 0, 0, 0, 4, 7);
