@@ -6,12 +6,16 @@
  * more. Then all have come to the same barrier, or to the end. */
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/frame.h"
+#include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/values.h"
 
 /* Iterations of a loop before the warp yields. What is loaded and prefetched meanwhile must stay in
  * the first-level cache, and strides of the grid often are such that all of it shares one set,
  * which has eight ways. */
 enum { ITERATIONS = 4, LINE = 64 };
+
+/* How many iterations ahead a loop prefetches that does not yield. */
+enum { LOCKED_AHEAD = 2 };
 
 struct warp_interleave {
     uint32_t offset;        /* in a frame: the resume point where the warp has yielded, or 0 */
@@ -109,15 +113,39 @@ void interleave_resume(struct codegen *cg, LLVMBasicBlockRef *regions)
     LLVMPositionBuilderAtEnd(b, none);
 }
 
+/* Does the loop of header h have atomics in global memory? A CPU begins no load after a locked
+ * instruction before that is done, so that each iteration waits for memory anew. */
+static bool locks(const struct jkernel *k, int32_t h)
+{
+    int32_t last = jit_innermost_end(k, h);
+    for (int32_t b = h; b <= last; b++)
+        for (int32_t n = 0; n < k->blocks[b].count; n++) {
+            const struct ptx_instr *i = &k->instrs[k->blocks[b].first + n];
+            if ((i->op == PTX_OP_atom || i->op == PTX_OP_red) && mem_space(i) != PTX_SPACE_SHARED)
+                return true;
+        }
+    return false;
+}
+
+/* For how many iterations the loop that is being emitted is to prefetch; 0: for none. */
+static int64_t iterations_ahead(const struct codegen *cg)
+{
+    const struct jkernel *k = cg->k;
+    if (!cg->in_converged_copy || cg->cur == NULL || cg->cur->loop < 0)
+        return 0;
+    if (cg->interleave != NULL && k->blocks[cg->cur->loop].first == k->yield_loop - 1)
+        return ITERATIONS;
+    return locks(k, cg->cur->loop) ? LOCKED_AHEAD : 0;
+}
+
 void interleave_prefetch(struct codegen *cg, const struct ptx_operand *at, unsigned space,
                          const LLVMValueRef *p, int n, uint64_t bytes)
 {
     const struct jkernel *k = cg->k;
     LLVMBuilderRef b = cg->alu.b;
     struct jgrowth g;
-    if (cg->interleave == NULL || !cg->in_converged_copy || cg->cur == NULL || cg->cur->loop < 0 ||
-        k->blocks[cg->cur->loop].first != k->yield_loop - 1 ||
-        (space != PTX_SPACE_GLOBAL && space != PTX_SPACE_GENERIC) || at->reg < 0 ||
+    int64_t ahead = iterations_ahead(cg);
+    if (ahead == 0 || (space != PTX_SPACE_GLOBAL && space != PTX_SPACE_GENERIC) || at->reg < 0 ||
         !jit_grid_growth(k, cg->cur->loop, at->reg, &g))
         return;
     struct ptx_operand o = {.kind = PTX_OPR_REG, .reg = g.step};
@@ -125,7 +153,7 @@ void interleave_prefetch(struct codegen *cg, const struct ptx_operand *at, unsig
     LLVMValueRef step = operand_scalar(cg, &o, wide ? PTX_S64 : PTX_S32, SEG_WARP, 0);
     if (!wide)
         step = LLVMBuildSExt(b, step, cg->i64, "");
-    step = LLVMBuildMul(b, step, c64(cg, (uint64_t)(g.times * ITERATIONS)), "");
+    step = LLVMBuildMul(b, step, c64(cg, (uint64_t)(g.times * ahead)), "");
     for (int s = 0; s < n; s++)
         for (uint64_t line = 0; line < bytes; line += LINE) {
             LLVMValueRef args[4] = {byte_offset(cg, byte_offset(cg, p[s], step), c64(cg, line)),
