@@ -75,6 +75,7 @@ enum jit_flag {
     JIT_CODE_OSR_ENTRY =
         1u << 17, /* blocks that have left baseline code may go on in it (JIT_OSR_EXIT) */
     JIT_CODE_STREAMS = 1u << 18, /* a call runs all of its blocks row by row of their threads */
+    JIT_CODE_PANELS = 1u << 19,  /* blocks are at work for long: their order is worth something */
 };
 
 /* Stages to print (`weir dump`): text of each requested stage is appended to out. */

@@ -288,6 +288,9 @@ static const char *const LARGE_PIPELINE =
 static const char *const SINK_PIPELINE = "function(mem2reg,simplifycfg)";
 /* After prefetch_insert: the prefetch distance is computed once. */
 static const char *const PREFETCH_PIPELINE = "function(early-cse,loop-mssa(licm))";
+/* Before and after warp_jam. */
+static const char *const LOOP_FORM_PIPELINE = "function(loop-simplify,lcssa)";
+static const char *const JAMMED_PIPELINE = "function(simplifycfg,instsimplify,early-cse,adce)";
 enum {
     /* As emitted: from here on ... */
     BASELINE_INSTRUCTIONS = 3000, /* optimized code may take more than half a second */
@@ -364,6 +367,9 @@ static bool loops_over_barriers(const struct jkernel *k)
             return true;
     return k->fibers;
 }
+
+/* Is each block at work for long, in the order of the program? Tiles of matrices, as a rule. */
+static bool is_long(const struct jkernel *k) { return k->lockstep && loops_over_barriers(k); }
 
 /* Is it a kernel for which most passes take too long? */
 static bool is_large(const struct session *s)
@@ -490,6 +496,14 @@ static const char *debug_passes(const struct session *s)
     return is_large_baseline(s) ? DEBUG_LARGE_PIPELINE : DEBUG_PIPELINE;
 }
 
+static bool jam_warps(struct session *s, struct diag *d)
+{
+    bool always = s->k.entry->pragmas & PTX_PRAGMA_JAM;
+    return run_passes(s, LOOP_FORM_PIPELINE, d) &&
+           (!warp_jam(s->cg.alu.module, s->cg.alu.simd_bits, s->k.shared_bytes, always) ||
+            run_passes(s, JAMMED_PIPELINE, d));
+}
+
 static bool compile_optimize(struct session *s, struct diag *d)
 {
     bool large = is_large(s);
@@ -516,6 +530,8 @@ static bool compile_optimize(struct session *s, struct diag *d)
         return false;
     if (!large && s->k.lockstep)
         shared_reload(s->cg.alu.module, s->data, s->k.shared_bytes, s->cg.alu.simd_bits);
+    if (!large && s->k.nwarps > 1 && !jam_warps(s, d))
+        return false;
     strip_mine(s->cg.alu.module, s->cg.alu.simd_bits, s->k.entry->pragmas & PTX_PRAGMA_STRIPS);
     if (!large && host_loads_lanes())
         scalarize_gathers(s->cg.alu.module);
@@ -551,7 +567,8 @@ static bool make_object(const struct ptx_func *entry, const struct jit_options *
                                       .can_suspend = s.k.has_poll || s.k.fibers,
                                       .flags = (s.baseline ? JIT_CODE_BASELINE : 0u) |
                                                (s.osr_entry ? JIT_CODE_OSR_ENTRY : 0u) |
-                                               (batch_streams(&s.cg) ? JIT_CODE_STREAMS : 0u)};
+                                               (batch_streams(&s.cg) ? JIT_CODE_STREAMS : 0u) |
+                                               (is_long(&s.k) ? JIT_CODE_PANELS : 0u)};
     }
     session_close(&s);
     return code != NULL;

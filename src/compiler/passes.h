@@ -37,6 +37,7 @@
  *                     llvm/software_prefetch  what the next block will access
  *                     llvm/shared_reload      kernels in lockstep: values that shared memory has
  *                                             are read again instead of spilled
+ *                     llvm/warp_jamming       several warps go through a loop side by side
  *                     llvm/strip_mining       vectors wider than the CPU's in strips
  *   baseline tier     what the fast instruction selector needs (contracts: llvm/baseline.h)
  *                     a few of LLVM's passes

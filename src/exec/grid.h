@@ -43,6 +43,8 @@ struct grid_kernel {
     uint32_t local_align;
     bool can_suspend;    /* has polling loops */
     bool streams;        /* goes through the blocks of a call row by row of their threads */
+    uint32_t panel;      /* blocks are handed out by panels of so many columns of the grid, from top
+                            to bottom of each; 0: row by row */
     bool builtin;        /* ours, not the program's: copies and the like */
     bool recursive;      /* its threads need the context's stack limit after local_bytes */
     const uint8_t *text; /* compiled code as at first, for fault addresses; may be NULL */

@@ -119,27 +119,48 @@ static inline void set_ctaid(struct jit_block *j, uint32_t x, uint32_t y, uint32
     j->ctaid[2] = j->clusterid[2] = z;
 }
 
+/* Blocks of a column of the grid read the same columns of a matrix, blocks of a row the same rows.
+ * Row by row, all columns are read again for each row; by panels, those of a panel stay in the
+ * cache meanwhile. */
+static inline bool by_panels(const struct grid_run *run)
+{
+    const uint32_t *g = run->launch.grid, panel = run->launch.kernel->panel;
+    return panel != 0 && panel < g[0] && g[1] > 1;
+}
+
 static inline void set_block_index(struct grid_run *run, struct jit_block *j, uint64_t index)
 {
     const uint32_t *g = run->launch.grid;
-    if (index < g[0]) /* divisions are a good part of what a small grid costs */
+    if (by_panels(run)) {
+        uint64_t panel = run->launch.kernel->panel, plane = (uint64_t)g[0] * g[1];
+        uint64_t at = index % plane, x = at / (panel * g[1]) * panel;
+        uint64_t columns = g[0] - x < panel ? g[0] - x : panel;
+        at -= x * g[1];
+        set_ctaid(j, (uint32_t)(x + at % columns), (uint32_t)(at / columns),
+                  (uint32_t)(index / plane));
+    } else if (index < g[0]) { /* divisions are a good part of what a small grid costs */
         set_ctaid(j, (uint32_t)index, 0, 0);
-    else
+    } else {
         set_ctaid(j, (uint32_t)(index % g[0]), (uint32_t)(index / g[0] % g[1]),
                   (uint32_t)(index / g[0] / g[1]));
+    }
 }
 
 static inline void set_next_block(struct grid_run *run, struct jit_block *j)
 {
     const uint32_t *g = run->launch.grid;
     uint32_t x = j->ctaid[0] + 1, y = j->ctaid[1], z = j->ctaid[2];
-    if (x == g[0]) {
-        x = 0;
+    bool panels = by_panels(run);
+    if (x == g[0] || (panels && x % run->launch.kernel->panel == 0)) {
+        uint32_t next = x == g[0] ? 0 : x; /* the panel that follows */
         y++;
-    }
-    if (y == g[1]) {
-        y = 0;
-        z++;
+        if (panels && y < g[1])
+            next = (x - 1) / run->launch.kernel->panel * run->launch.kernel->panel;
+        if (y == g[1]) {
+            y = 0;
+            z += next == 0 ? 1 : 0;
+        }
+        x = next;
     }
     set_ctaid(j, x, y, z);
 }

@@ -205,7 +205,8 @@ static const struct {
 const char *ptx_pragma_name(int n)
 {
     static const char *const names[PTX_NPRAGMAS] = {"weir_serialize", "weir_divergent",
-                                                    "weir_strips", "weir_interleave", "weir_large"};
+                                                    "weir_strips",    "weir_interleave",
+                                                    "weir_large",     "weir_jam"};
     return names[n];
 }
 

@@ -202,7 +202,8 @@ static void difference(const char *what, const uint8_t *got, const uint8_t *want
 
 /* Pragmas of Weir's compiler, which other compilers pass over: lanes are serialized wherever they
  * may be; all values are divergent; both; strip mining wherever it can be; that and divergent
- * values; interleaving warps, and that with divergent values; as kernels above a size, and that. */
+ * values; interleaving warps, and that with divergent values; as kernels above a size, and that;
+ * unroll-and-jam wherever it can be, and that. */
 static const char *const pragmas[] = {NULL,
                                       "weir_serialize",
                                       "weir_divergent",
@@ -212,7 +213,9 @@ static const char *const pragmas[] = {NULL,
                                       "weir_interleave",
                                       "weir_interleave\", \"weir_divergent",
                                       "weir_large",
-                                      "weir_large\", \"weir_divergent"};
+                                      "weir_large\", \"weir_divergent",
+                                      "weir_jam",
+                                      "weir_jam\", \"weir_divergent"};
 enum { PRAGMAS = sizeof pragmas / sizeof *pragmas };
 
 /* The text with a pragma at the start of the kernel's body. The caller frees it. */

@@ -11,6 +11,7 @@
 #include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/values.h"
 #include "compiler/codegen/warp/warp.h"
+#include "compiler/llvm/llvm_passes.h"
 
 /* pc[w]: resume point * 2 + parity of the barrier phase in which the warp runs on, or PC_EXITED. */
 enum { PC_EXITED = JIT_PC_EXITED };
@@ -268,7 +269,10 @@ static bool emit_region(struct codegen *cg, int32_t r, LLVMBasicBlockRef *region
     LLVMPositionBuilderAtEnd(b, step);
     LLVMValueRef next = LLVMBuildAdd(b, turn, c32(cg, 1), "");
     LLVMAddIncoming(turn, &next, &step, 1);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, cg->block.nwarps, ""), head, over);
+    LLVMValueRef more = LLVMBuildICmp(b, LLVMIntULT, next, cg->block.nwarps, "");
+    LLVMValueRef again = LLVMBuildCondBr(b, more, head, over);
+    if (!many && k->opt->order == 0)
+        warp_jam_mark(again);
     LLVMPositionBuilderAtEnd(b, over);
     if (many) {
         osr_dispatch(cg);

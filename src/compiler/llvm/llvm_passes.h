@@ -28,6 +28,12 @@ bool prefetch_insert(LLVMModuleRef m, LLVMTargetDataRef data);
 bool shared_reload(LLVMModuleRef m, LLVMTargetDataRef data, uint64_t shared_bytes,
                    unsigned simd_bits);
 
+/* warp_jamming.c. During code generation: marks the branch at the end of a loop over warps. */
+void warp_jam_mark(LLVMValueRef branch);
+/* After the optimizer: several warps go through such loops side by side, where that is faster.
+ * or wherever they can, if `always`. `shared_bytes` as above. False: no loop was changed. */
+bool warp_jam(LLVMModuleRef m, unsigned simd_bits, uint64_t shared_bytes, bool always);
+
 /* strip_mining.c. Arithmetic whose values do not fit into registers, of simd_bits each, is
  * executed for a few lanes at a time; or all of it, if `always`. */
 void strip_mine(LLVMModuleRef m, unsigned simd_bits, bool always);

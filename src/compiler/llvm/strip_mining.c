@@ -165,8 +165,7 @@ static bool is_lanewise(LLVMValueRef v)
     return true;
 }
 
-/* A call without effects, which does not read memory either. */
-static bool is_pure(LLVMValueRef call)
+bool strip_is_pure(LLVMValueRef call)
 {
     return !strncmp(strip_callee(call), "llvm.prefetch", 13) ||
            !strncmp(strip_callee(call), "llvm.vector.reduce", 18) ||
@@ -181,7 +180,7 @@ static bool touches_memory(LLVMValueRef v, bool *writes)
     case LLVMLoad:
         *writes = LLVMGetVolatile(v) || LLVMGetOrdering(v) != LLVMAtomicOrderingNotAtomic;
         return true;
-    case LLVMCall: return *writes = !is_pure(v);
+    case LLVMCall: return *writes = !strip_is_pure(v);
     case LLVMStore:
     case LLVMFence:
     case LLVMAtomicRMW:

@@ -49,6 +49,8 @@ int strip_element_bytes(LLVMTypeRef t);
 LLVMValueRef strip_splat(LLVMValueRef v);
 /* The name of the function that is called; "" where it has none. */
 const char *strip_callee(LLVMValueRef call);
+/* Has a call no effects, and does not read memory either? */
+bool strip_is_pure(LLVMValueRef call);
 /* The number of an instruction of the stretch, or of what follows it in the block; else -1. What
  * was erased has a lower number, and may have left its address to another. */
 int32_t strip_number(const struct body *y, LLVMValueRef v);

@@ -116,6 +116,13 @@ static uint32_t order(CUfunction f)
            (schedule_which(SCHEDULE_LANES, name, 2) != 0 ? JIT_ORDER_LANES : 0);
 }
 
+/* Columns of the grid that are a panel: some hundred columns of threads. */
+static uint32_t panel_width(uint32_t columns)
+{
+    enum { THREADS = 128 };
+    return columns < THREADS ? THREADS / columns : 1;
+}
+
 /* What the kernel demands of a launch, and has: asked once for each shape of its blocks. */
 static CUresult check_demands(CUfunction f, const uint32_t ntid[3])
 {
@@ -160,21 +167,23 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
     memcpy(v->ntid, ntid, sizeof v->ntid);
     v->grid_small = opt.grid_small;
     v->code = code;
-    v->kernel = (struct grid_kernel){.run = code->run,
-                                     .name = f->func->name,
-                                     .replaced = !follow, /* by itself, to be tested */
-                                     .frame_bytes = code->frame_bytes,
-                                     .pc_count = code->pc_count,
-                                     .static_shared = f->info.static_shared,
-                                     .shared_align = f->info.shared_align,
-                                     .local_align = f->info.local_align,
-                                     .local_bytes = code->local_bytes,
-                                     .can_suspend = code->can_suspend != 0,
-                                     .streams = (code->flags & JIT_CODE_STREAMS) != 0,
-                                     .recursive = f->info.recursive,
-                                     .text = code->text,
-                                     .text_bytes = code->text_bytes,
-                                     .user = v};
+    v->kernel = (struct grid_kernel){
+        .run = code->run,
+        .name = f->func->name,
+        .replaced = !follow, /* by itself, to be tested */
+        .frame_bytes = code->frame_bytes,
+        .pc_count = code->pc_count,
+        .static_shared = f->info.static_shared,
+        .shared_align = f->info.shared_align,
+        .local_align = f->info.local_align,
+        .local_bytes = code->local_bytes,
+        .can_suspend = code->can_suspend != 0,
+        .streams = (code->flags & JIT_CODE_STREAMS) != 0,
+        .panel = (code->flags & JIT_CODE_PANELS) != 0 ? panel_width(ntid[0]) : 0,
+        .recursive = f->info.recursive,
+        .text = code->text,
+        .text_bytes = code->text_bytes,
+        .user = v};
     if (observed())
         observe_code_made(&(struct observe_code){.kernel = &v->kernel,
                                                  .name = f->func->name,

@@ -15,6 +15,7 @@
 #include "compiler/codegen/memory/deferred.h"
 #include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/values.h"
+#include "compiler/llvm/llvm_passes.h"
 
 struct block_batch {
     int32_t warps; /* after which the next block goes on */
@@ -136,15 +137,18 @@ static struct counted_loop loop_open(struct codegen *cg, LLVMValueRef from, cons
     return l;
 }
 
-/* Iterates with the counter raised by `step` unless that makes it `end`. */
-static void loop_close(struct codegen *cg, struct counted_loop *l, uint64_t step, LLVMValueRef end)
+/* Iterates with the counter raised by `step` unless that makes it `end`. Returns the branch. */
+static LLVMValueRef loop_close(struct codegen *cg, struct counted_loop *l, uint64_t step,
+                               LLVMValueRef end)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMBasicBlockRef here = LLVMGetInsertBlock(b), out = new_bb(cg, "out");
     LLVMValueRef next = LLVMBuildAdd(b, l->i, c32(cg, step), "");
     LLVMAddIncoming(l->i, &next, &here, 1);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, next, end, ""), out, l->head);
+    LLVMValueRef branch =
+        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, next, end, ""), out, l->head);
     LLVMPositionBuilderAtEnd(b, out);
+    return branch;
 }
 
 /* Stores, for helpers and faults, which block runs; see store_warp_index. */
@@ -193,9 +197,10 @@ bool emit_batch(struct codegen *cg, LLVMBasicBlockRef at)
     bool ok = flow_emit(cg);
     LLVMPositionBuilderAtEnd(b, cg->flow->next_warp);
     if (!one)
-        loop_close(cg, &warps, 1,
-                   row == k->nwarps ? c32(cg, (uint64_t)row)
-                                    : LLVMBuildAdd(b, rows.i, c32(cg, (uint64_t)row), ""));
+        warp_jam_mark(loop_close(cg, &warps, 1,
+                                 row == k->nwarps
+                                     ? c32(cg, (uint64_t)row)
+                                     : LLVMBuildAdd(b, rows.i, c32(cg, (uint64_t)row), "")));
     loop_close(cg, &blocks, 1, end);
     loop_close(cg, &rows, (uint64_t)row, c32(cg, (uint64_t)(k->nwarps + row - 1) / row * row));
     deferred_close(cg);
