@@ -109,6 +109,10 @@ int32_t jit_find_barrier_loop(struct jkernel *k);
  * reach. */
 const uint64_t *jit_same_by_lane(struct jkernel *k);
 
+/* Do these blocks access memory by loads and stores alone? Atomics, counters of barriers and the
+ * like are for one warp at a time. */
+bool jit_only_loads_and_stores(const struct jkernel *k, const uint64_t *blocks);
+
 /* Needs lockstep. The loop in which warps should yield to each other (grid_stride.c), in the same
  * terms, for yield_loop. */
 int32_t jit_find_yield_loop(const struct jkernel *k);

@@ -36,6 +36,26 @@ static bool only_reads(const struct ptx_instr *i)
     return i->op != PTX_OP_call && (i->op == PTX_OP_mov || alu_supported(i, &ignored));
 }
 
+bool jit_only_loads_and_stores(const struct jkernel *k, const uint64_t *blocks)
+{
+    struct diag ignored = {0};
+    EACH_BIT (b, blocks, k->nblocks) {
+        const struct jblock *blk = &k->blocks[b];
+        if (blk->term_instr != NULL && ptx_has(blk->term_instr, PTX_M_red)) /* counts votes */
+            return false;
+        for (int32_t n = 0; n < blk->count; n++) {
+            const struct ptx_instr *i = &k->instrs[blk->first + n];
+            bool math = i->op == PTX_OP_call && i->call->func != NULL &&
+                        alu_math_known(i->call->func->name, NULL);
+            if (i->op != PTX_OP_ld && i->op != PTX_OP_st && i->op != PTX_OP_mov &&
+                i->op != PTX_OP_cvta && i->op != PTX_OP_shfl && !math &&
+                !alu_supported(i, &ignored))
+                return false;
+        }
+    }
+    return true;
+}
+
 /* Does the loop write the register of this load's address? */
 static bool address_moves(const struct jkernel *k, const struct ptx_instr *load, int32_t first,
                           int32_t last)

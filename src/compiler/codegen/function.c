@@ -12,6 +12,7 @@
 #include "compiler/codegen/values.h"
 #include "compiler/codegen/warp/warp.h"
 #include "compiler/llvm/llvm_passes.h"
+#include "compiler/passes.h"
 
 /* pc[w]: resume point * 2 + parity of the barrier phase in which the warp runs on, or PC_EXITED. */
 enum { PC_EXITED = JIT_PC_EXITED };
@@ -271,7 +272,7 @@ static bool emit_region(struct codegen *cg, int32_t r, LLVMBasicBlockRef *region
     LLVMAddIncoming(turn, &next, &step, 1);
     LLVMValueRef more = LLVMBuildICmp(b, LLVMIntULT, next, cg->block.nwarps, "");
     LLVMValueRef again = LLVMBuildCondBr(b, more, head, over);
-    if (!many && k->opt->order == 0)
+    if (!many && k->opt->order == 0 && jit_only_loads_and_stores(k, cg->regions->blocks[r]))
         warp_jam_mark(again);
     LLVMPositionBuilderAtEnd(b, over);
     if (many) {

@@ -386,6 +386,15 @@ static bool computes(LLVMValueRef call)
     return a != NULL && LLVMGetEnumAttributeValue(a) == 0;
 }
 
+/* Is the memory at this address one for all warps, and no program's: a variable of the function, or
+ * the block's record? */
+static bool is_private(const struct jam *j, LLVMValueRef p)
+{
+    while (LLVMIsAGetElementPtrInst(p) != NULL)
+        p = LLVMGetOperand(p, 0);
+    return LLVMIsAAllocaInst(p) != NULL || p == LLVMGetParam(j->fn, 0);
+}
+
 /* An instruction of the path: what it reads and writes; false: it cannot be done for several warps
  * at a time. */
 static bool look_at(const struct jam *j, struct jam_instr *i, unsigned *reads, unsigned *writes)
@@ -404,7 +413,8 @@ static bool look_at(const struct jam *j, struct jam_instr *i, unsigned *reads, u
     case LLVMStore:
         if (jam_is_index_store(j, v))
             return true;
-        if (LLVMGetVolatile(v) || LLVMGetOrdering(v) != LLVMAtomicOrderingNotAtomic)
+        if (LLVMGetVolatile(v) || LLVMGetOrdering(v) != LLVMAtomicOrderingNotAtomic ||
+            is_private(j, LLVMGetOperand(v, 1)))
             return false;
         *writes = spaces_of(j, v);
         i->faults = *writes != FRAME &&

@@ -16,6 +16,7 @@
 #include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/values.h"
 #include "compiler/llvm/llvm_passes.h"
+#include "compiler/passes.h"
 
 struct block_batch {
     int32_t warps; /* after which the next block goes on */
@@ -196,11 +197,11 @@ bool emit_batch(struct codegen *cg, LLVMBasicBlockRef at)
     enter_region(cg, 0);
     bool ok = flow_emit(cg);
     LLVMPositionBuilderAtEnd(b, cg->flow->next_warp);
-    if (!one)
-        warp_jam_mark(loop_close(cg, &warps, 1,
-                                 row == k->nwarps
-                                     ? c32(cg, (uint64_t)row)
-                                     : LLVMBuildAdd(b, rows.i, c32(cg, (uint64_t)row), "")));
+    LLVMValueRef end_warp = row == k->nwarps ? c32(cg, (uint64_t)row)
+                                             : LLVMBuildAdd(b, rows.i, c32(cg, (uint64_t)row), "");
+    LLVMValueRef again = one ? NULL : loop_close(cg, &warps, 1, end_warp);
+    if (again != NULL && jit_only_loads_and_stores(k, cg->regions->blocks[0]))
+        warp_jam_mark(again);
     loop_close(cg, &blocks, 1, end);
     loop_close(cg, &rows, (uint64_t)row, c32(cg, (uint64_t)(k->nwarps + row - 1) / row * row));
     deferred_close(cg);
