@@ -519,6 +519,8 @@ static bool compile_optimize(struct session *s, struct diag *d)
     }
     if (s->debugged)
         return run_passes(s, debug_passes(s), d);
+    if (!large && alu_fma_inline(s->cg.alu.module) && !run_passes(s, "always-inline", d))
+        return false;
     const char *passes = s->k.nresume > 1 ? PIPELINE : UNSWITCHING_PIPELINE;
     if (!run_passes(s, large ? LARGE_PIPELINE : passes, d))
         return false;

@@ -204,7 +204,7 @@ static void add_device_optimization(struct strlist *argv, const struct cmdline *
     /* Small loops over arrays of a thread's own (fragments of matrices, say) must be unrolled: only
      * then do the arrays become registers, as they do with nvcc. */
     list_add(argv, "-mllvm");
-    list_add(argv, "-unroll-threshold=600");
+    list_add(argv, "-unroll-threshold=1000");
     /* The same goes for arrays that are handed to functions. The compiler of kernels inlines all
      * calls in the end, but only here do arrays become registers thereby. */
     list_add(argv, "-mllvm");

@@ -94,4 +94,8 @@ LLVMValueRef alu_fma_rounded(struct alu *a, const LLVMValueRef s[3], enum ptx_mo
 /* Canonical type of a PTX type, vectorised by a->lanes. */
 LLVMTypeRef alu_type(struct alu *a, enum ptx_type t);
 
+/* Has LLVM's inliner inline those fused multiply-adds of halves that are short (half_fma.c). False:
+ * there are none. */
+bool alu_fma_inline(LLVMModuleRef m);
+
 #endif

@@ -1,17 +1,20 @@
 /* half_fma: the fused multiply-add of f16 and bf16, rounded once.
  *
  * The product of two f16 is exact in f32, their sum with a third is not, and rounding it to f32 and
- * then to f16 is not what one rounding gives: the sum must be rounded to odd in between. That
- * matters only where the f32 is just between two f16, which is hardly ever so. Kernels that compute
- * in f16 have hundreds of these in a row, so a warp's are a function of the module, which exists
- * once and looks whether it matters: in line each was two hundred instructions. So it is with bf16,
- * in which programs for GPUs before 9.0 also add and multiply by this instruction. */
+ * then to f16 is not what one rounding gives: the sum must be rounded to odd in between. With
+ * AVX-512 that takes two instructions more. Elsewhere it matters only where the f32 is just between
+ * two f16, which is rare, and code looks whether it is so. Kernels that compute in f16 have
+ * hundreds of these in a row, so a warp's are a function of the module, which exists once: in line
+ * each was two hundred instructions. So it is with bf16, in which programs for GPUs before 9.0 also
+ * add and multiply by this instruction. The short function for AVX-512 is inlined where kernels are
+ * optimized (alu_fma_inline). */
 #include <stdio.h>
 #include <string.h>
 
 #include "compiler/arithmetic/build.h"
 
 enum { FEWEST = 16 /* lanes that are worth a call */ };
+#define FMA_PREFIX "weir_fma_"
 
 /* The f32 to be rounded to f16: x * y + z rounded to odd. */
 static val to_odd(struct alu *a, val x, val y, val z)
@@ -25,12 +28,21 @@ static val to_odd(struct alu *a, val x, val y, val z)
     return alu_round_exact(a, &e, ROUND_ODD);
 }
 
+/* The same where instructions name their rounding: of the values downwards and upwards, which are
+ * neighbours or equal, the odd one. (Zeros are even: of -0 and +0 the latter, as to nearest.) */
+static val to_odd_directed(struct alu *a, const val *s)
+{
+    val down = alu_float_op(a, OP_FMA, s, ROUND_RM), up = alu_float_op(a, OP_FMA, s, ROUND_RP);
+    val bits = ir_as_int(a, down), last = ir_and(a, bits, ir_k(bits, 1));
+    return ir_select(a, ir_icmp(a, LLVMIntNE, last, ir_k(last, 0)), down, up);
+}
+
 val alu_fma_f16_odd(struct alu *a, const val *s) { return to_odd(a, s[0], s[1], s[2]); }
 
 /* How lanes are computed. */
 struct way {
     bool bf16;
-    enum { APPROXIMATE, IS_EXACT, EXACT } what;
+    enum { APPROXIMATE, IS_EXACT, EXACT, DIRECTED } what;
 };
 
 /* i1: may a second rounding of this f32 differ? Just between two of the smaller type are zeros
@@ -58,6 +70,8 @@ static val piece(struct alu *a, const val *bits, void *arg)
     val s[3];
     for (int k = 0; k < 3; k++)
         s[k] = w->bf16 ? alu_bf16_to_f32(a, bits[k]) : alu_f16_to_f32(a, bits[k]);
+    if (w->what == DIRECTED)
+        return rounded(a, to_odd_directed(a, s), w->bf16);
     if (w->what == EXACT)
         return rounded(
             a, w->bf16 ? alu_float_op(a, OP_FMA, s, ROUND_ODD) : to_odd(a, s[0], s[1], s[2]),
@@ -75,6 +89,10 @@ static val pieces(struct alu *a, const val *s, struct way w)
 static void body(struct alu *a, val fn, bool bf16)
 {
     val s[3] = {LLVMGetParam(fn, 0), LLVMGetParam(fn, 1), LLVMGetParam(fn, 2)};
+    if (a->has_avx512) {
+        LLVMBuildRet(a->b, pieces(a, s, (struct way){bf16, DIRECTED}));
+        return;
+    }
     LLVMBasicBlockRef exactly = LLVMAppendBasicBlockInContext(a->ctx, fn, "exactly");
     LLVMBasicBlockRef common = LLVMAppendBasicBlockInContext(a->ctx, fn, "common");
     val r = pieces(a, s, (struct way){bf16, APPROXIMATE});
@@ -102,7 +120,7 @@ static void same_vectors(val fn, val as)
 static val function(struct alu *a, LLVMTypeRef type, unsigned lanes, bool bf16)
 {
     char name[32];
-    snprintf(name, sizeof name, "weir_fma_%s_x%u", bf16 ? "bf16" : "f16", lanes);
+    snprintf(name, sizeof name, "%s%s_x%u", FMA_PREFIX, bf16 ? "bf16" : "f16", lanes);
     val fn = LLVMGetNamedFunction(a->module, name);
     if (fn != NULL)
         return fn;
@@ -133,4 +151,23 @@ val alu_fma_small(struct alu *a, const val *s, bool bf16)
         return NULL;
     val fn = function(a, LLVMTypeOf(s[0]), lanes, bf16);
     return LLVMBuildCall2(a->b, LLVMGlobalGetValueType(fn), fn, (val *)s, 3, "");
+}
+
+bool alu_fma_inline(LLVMModuleRef m)
+{
+    bool any = false;
+    unsigned never = LLVMGetEnumAttributeKindForName("noinline", 8);
+    unsigned always = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
+    LLVMContextRef ctx = LLVMGetModuleContext(m);
+    for (val fn = LLVMGetFirstFunction(m); fn != NULL; fn = LLVMGetNextFunction(fn)) {
+        size_t length;
+        if (strncmp(LLVMGetValueName2(fn, &length), FMA_PREFIX, sizeof FMA_PREFIX - 1) != 0 ||
+            LLVMCountBasicBlocks(fn) != 1)
+            continue;
+        LLVMRemoveEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, never);
+        LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
+                                LLVMCreateEnumAttribute(ctx, always, 0));
+        any = true;
+    }
+    return any;
 }
