@@ -94,9 +94,12 @@ static struct texture describe(const struct reference *r)
     CUDA_TEXTURE_DESC sampling = r->sampling;
     if (sampling.filterMode != CU_TR_FILTER_MODE_LINEAR) /* kept as it was given */
         sampling.filterMode = CU_TR_FILTER_MODE_POINT;
-    bool other =
-        r->bound == BOUND_ARRAY && !surface && handle_live(r->array, TAG_ARRAY) &&
-        (r->array->desc.Format != r->format || r->array->desc.NumChannels != (unsigned)r->channels);
+    CUarray a = r->bound == BOUND_ARRAY && handle_live(r->array, TAG_ARRAY) ? r->array
+                : r->bound == BOUND_MIPMAP && handle_live(r->mipmap, TAG_MIPMAP)
+                    ? r->mipmap->level[0]
+                    : NULL;
+    bool other = a != NULL && !surface &&
+                 (a->desc.Format != r->format || a->desc.NumChannels != (unsigned)r->channels);
     if (r->bound == BOUND_NOT || other || texture_describe(&d, &t) != CUDA_SUCCESS ||
         (!surface && texture_sample(&sampling, &t) != CUDA_SUCCESS))
         return nothing(surface);
@@ -277,14 +280,16 @@ WEIR_API CUresult cuTexRefSetMipmappedArray(CUtexref t, CUmipmappedArray a, unsi
 {
     HOLD;
     CU_TRY(check_texture(t));
-    if (flags != CU_TRSA_OVERRIDE_FORMAT)
+    if ((flags & ~(unsigned)CU_TRSA_OVERRIDE_FORMAT) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     CU_TRY(mipmap_check(a));
     struct reference to = t->r;
     to.bound = BOUND_MIPMAP;
     to.mipmap = a;
-    to.format = a->level[0]->desc.Format;
-    to.channels = (int)a->level[0]->desc.NumChannels;
+    if (flags != 0) {
+        to.format = a->level[0]->desc.Format;
+        to.channels = (int)a->level[0]->desc.NumChannels;
+    }
     return change(&t->r, &to);
 }
 
