@@ -95,12 +95,12 @@ taken -lineinfo -src-in-ptx -frandom-seed 7 -rdc=true -std=c++20 -arch=sm_90a -b
 taken -g -O2 -use_fast_math -Werror all-warnings,reorder -ftemplate-depth 500 -ftemplate-backtrace-limit=3 \
     -arch=sm_52 --expt-relaxed-constexpr --extended-lambda -restrict -t 4 -m64
 taken -ftz=true -prec-div=false -prec-sqrt=false -fmad=false \
-    -Xcompiler -fopenmp,-march=native,-fno-gnu-unique,-fabi-version=11
+    -Xcompiler -fopenmp,-march=native,-fno-gnu-unique,-fabi-version=11,-fno-tree-pre,-ftree-vectorize,-floop-block,-export-dynamic
 for flags in '-G' '-lineinfo' '-g -O2' '-use_fast_math' '-ftz=true -prec-div=false -prec-sqrt=false -fmad=false' \
     '-default-stream per-thread' '-std=c++11' '-std=c++20' '-Xcompiler -Wall,-Wextra,-fPIC,-fno-strict-aliasing' \
     '-rdc=true' '-lineinfo -src-in-ptx' '-Werror all-warnings,reorder' '-Wreorder -w' '-noeh' \
     '-ftemplate-depth 500 -ftemplate-backtrace-limit=3' '-brief-diag=true' '-frandom-seed 7 -rdc=true' \
-    '-arch=sm_52' '-arch=sm_90a' '-pg' '-Xcompiler -fopenmp,-march=native,-fno-gnu-unique,-fabi-version=11' '-Xptxas -v,-O3 -maxrregcount 32 -res-usage' \
+    '-arch=sm_52' '-arch=sm_90a' '-pg' '-Xcompiler -fopenmp,-march=native,-fno-gnu-unique,-fabi-version=11,-fno-tree-pre,-ftree-vectorize,-floop-block,-export-dynamic' '-Xptxas -v,-O3 -maxrregcount 32 -res-usage' \
     '--expt-relaxed-constexpr --extended-lambda -restrict -t 4 -m64'; do
     [ -n "$TEST_EXHAUSTIVE" ] || break
     # shellcheck disable=SC2086

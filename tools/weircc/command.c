@@ -59,6 +59,12 @@ static void add_templates(struct strlist *argv, const struct cmdline *c)
         list_add(argv, "-ftemplate-backtrace-limit=%s", c->value[OPT_ftemplate_backtrace_limit]);
 }
 
+/* -fno-NAME and -mno-NAME. */
+static bool is_negative(const char *option)
+{
+    return strncmp(option, "-fno-", 5) == 0 || strncmp(option, "-mno-", 5) == 0;
+}
+
 /* gcc's own options that tune or label its output and that clang refuses: a CUDA file does without.
  */
 static bool is_gcc_only(const char *option)
@@ -66,19 +72,46 @@ static bool is_gcc_only(const char *option)
     static const char *const prefixes[] = {"-fabi-version=",
                                            "-fabi-compat-version=",
                                            "-fgnu-unique",
-                                           "-fno-gnu-unique",
                                            "-fipa-",
-                                           "-fno-ipa-",
+                                           "-fira-",
+                                           "-fsched-",
+                                           "-fssa-",
+                                           "-fcse-",
+                                           "-floop-",
+                                           "-fgraphite",
                                            "-fconserve-stack",
                                            "-fvar-tracking",
-                                           "-fno-var-tracking",
                                            "-fext-numeric-literals",
-                                           "-fno-ext-numeric-literals",
+                                           "-fconcepts",
+                                           "-fcrossjumping",
+                                           "-fcode-hoisting",
+                                           "-fguess-branch-probability",
+                                           "-fisolate-erroneous-paths",
+                                           "-flifetime-dse",
+                                           "-flive-patching",
+                                           "-fpartial-inlining",
+                                           "-fsplit-loops",
+                                           "-fsplit-paths",
+                                           "-fsplit-wide-types",
+                                           "-ftoplevel-reorder",
+                                           "-ftrack-macro-expansion",
+                                           "-ftree-",
+                                           "-fvect-cost-model",
+                                           "-fsimd-cost-model",
+                                           "-mpreferred-stack-boundary=",
+                                           "-mavx256-split-unaligned-",
+                                           "-malign-stringops",
+                                           "-export-dynamic",
                                            "--param="};
+    static const char *const common[] = {"-ftree-vectorize", "-ftree-slp-vectorize"};
+    char *positive = is_negative(option) ? xprintf("%.2s%s", option, option + 5) : xstrdup(option);
+    bool found = false;
     for (size_t i = 0; i < WEIR_COUNT(prefixes); i++)
-        if (strncmp(option, prefixes[i], strlen(prefixes[i])) == 0)
-            return true;
-    return false;
+        found |= strncmp(positive, prefixes[i], strlen(prefixes[i])) == 0;
+    for (size_t i = 0; i < WEIR_COUNT(common); i++)
+        found &= strcmp(positive, common[i]) != 0;
+    free(positive);
+    return found;
 }
 
 static void add_compiler_options(struct strlist *argv, const struct strlist *options,

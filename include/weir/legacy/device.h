@@ -128,13 +128,44 @@ WEIR_SURFACE(CubemapLayered, cudaSurfaceTypeCubemapLayered, (int x, int y, int l
 /* ---- warps: functions without a mask, whose instructions these targets do not have ---- */
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
-#define __all(predicate)    __all_sync(__activemask(), predicate)
-#define __any(predicate)    __any_sync(__activemask(), predicate)
-#define __ballot(predicate) __ballot_sync(__activemask(), predicate)
-#define __shfl(...)      __shfl_sync(__activemask(), __VA_ARGS__)
-#define __shfl_up(...)   __shfl_up_sync(__activemask(), __VA_ARGS__)
-#define __shfl_down(...) __shfl_down_sync(__activemask(), __VA_ARGS__)
-#define __shfl_xor(...)  __shfl_xor_sync(__activemask(), __VA_ARGS__)
+/* Functions, not macros: CCCL has classes of these names. With enable_if they come before clang's,
+ * whose instructions these targets lack. */
+#define WEIR_BEFORE_CLANGS __attribute__((enable_if(true, "")))
+WEIR_LEGACY_FN int __all(int predicate) WEIR_BEFORE_CLANGS
+{
+    return __all_sync(__activemask(), predicate);
+}
+WEIR_LEGACY_FN int __any(int predicate) WEIR_BEFORE_CLANGS
+{
+    return __any_sync(__activemask(), predicate);
+}
+WEIR_LEGACY_FN unsigned __ballot(int predicate) WEIR_BEFORE_CLANGS
+{
+    return __ballot_sync(__activemask(), predicate);
+}
+/* Those of clang's types, and of all others that have a form with a mask. */
+#define WEIR_SHUFFLE_OF(T, name, lane_type, ...)                                                   \
+    WEIR_LEGACY_FN T name(T value, lane_type lane, int width = 32) __VA_ARGS__                     \
+    {                                                                                              \
+        return name##_sync(__activemask(), value, lane, width);                                    \
+    }
+#define WEIR_SHUFFLE(name, lane_type)                                                              \
+    WEIR_SHUFFLE_OF(int, name, lane_type, WEIR_BEFORE_CLANGS)                                      \
+    WEIR_SHUFFLE_OF(unsigned, name, lane_type, WEIR_BEFORE_CLANGS)                                 \
+    WEIR_SHUFFLE_OF(long, name, lane_type, WEIR_BEFORE_CLANGS)                                     \
+    WEIR_SHUFFLE_OF(unsigned long, name, lane_type, WEIR_BEFORE_CLANGS)                            \
+    WEIR_SHUFFLE_OF(long long, name, lane_type, WEIR_BEFORE_CLANGS)                                \
+    WEIR_SHUFFLE_OF(unsigned long long, name, lane_type, WEIR_BEFORE_CLANGS)                       \
+    WEIR_SHUFFLE_OF(float, name, lane_type, WEIR_BEFORE_CLANGS)                                    \
+    WEIR_SHUFFLE_OF(double, name, lane_type, WEIR_BEFORE_CLANGS)                                   \
+    template <class T> WEIR_SHUFFLE_OF(T, name, lane_type)
+WEIR_SHUFFLE(__shfl, int)
+WEIR_SHUFFLE(__shfl_up, unsigned)
+WEIR_SHUFFLE(__shfl_down, unsigned)
+WEIR_SHUFFLE(__shfl_xor, int)
+#undef WEIR_SHUFFLE
+#undef WEIR_SHUFFLE_OF
+#undef WEIR_BEFORE_CLANGS
 #endif
 
 #undef WEIR_LEGACY_FN
