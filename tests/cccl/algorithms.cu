@@ -49,7 +49,7 @@
 #endif
 #include <cuda/std/tuple>
 
-#include "check.h"
+#include "on_device.h"
 
 /* Sixteen bytes with an order of their own. */
 struct wide {
@@ -74,46 +74,6 @@ struct wide {
 };
 
 using T = TEST_ELEMENT;
-
-#define OK(call) CHECK_EQ_INT(call, cudaSuccess)
-
-template <class U> struct buffer {
-    U *p = nullptr;
-    size_t n;
-    explicit buffer(size_t count) : n(count) { OK(cudaMalloc(&p, count * sizeof(U) + 1)); }
-    explicit buffer(const std::vector<U> &from) : buffer(from.size())
-    {
-        OK(cudaMemcpy(p, from.data(), n * sizeof(U), cudaMemcpyHostToDevice));
-    }
-    buffer(const buffer &) = delete;
-    ~buffer() { cudaFree(p); }
-    std::vector<U> host(size_t count) const
-    {
-        std::vector<U> to(count);
-        OK(cudaMemcpy(to.data(), p, count * sizeof(U), cudaMemcpyDeviceToHost));
-        return to;
-    }
-    std::vector<U> host() const { return host(n); }
-};
-
-/* Calls twice, as CUB wants it: for the size of its storage, then with that. */
-template <class F> static void in_storage(F call)
-{
-    size_t bytes = 0;
-    void *storage = nullptr;
-    OK(call((void *)nullptr, bytes));
-    OK(cudaMalloc(&storage, bytes + 1));
-    OK(call(storage, bytes));
-    OK(cudaDeviceSynchronize());
-    OK(cudaFree(storage));
-}
-
-template <class U> static void same(const std::vector<U> &a, const std::vector<U> &b)
-{
-    CHECK_EQ_INT(a.size(), b.size());
-    auto at = std::mismatch(a.begin(), a.end(), b.begin());
-    CHECK_EQ_INT(at.first - a.begin(), a.size());
-}
 
 struct is_odd {
     __host__ __device__ bool operator()(const T &v) const
