@@ -67,9 +67,8 @@ PUBLIC cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cud
 
 static cudaError_t device_free(void *ptr)
 {
-    if (ptr == NULL)
-        return rt_healthy();
-    RT_TRY(rt_context());
+    RT_TRY(ptr == NULL ? rt_healthy() : rt_context());
+    /* nothing is freed like anything else: not while a stream is captured */
     CU_TRY(CU(cuMemFree_v2, (CUdeviceptr)ptr));
     return cudaSuccess;
 }

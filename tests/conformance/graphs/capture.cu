@@ -242,6 +242,9 @@ static void unsafe_calls()
     FAILS(cudaStreamQuery(s), cudaErrorStreamCaptureUnsupported);
     end_invalid();
     begin();
+    FAILS(cudaFree(nullptr), cudaErrorStreamCaptureUnsupported);
+    end_invalid();
+    begin();
     OK(cudaStreamCreate(&other));
     OK(cudaStreamDestroy(other));
     put<<<1, 1, 0, t>>>(d + 8, 1); /* another stream, which is not captured */
@@ -261,6 +264,7 @@ static void unsafe_calls()
     begin(cudaStreamCaptureModeRelaxed);
     OK(cudaMalloc(&p, 256));
     OK(cudaFree(p));
+    OK(cudaFree(nullptr));
     end_fine();
 
     begin(cudaStreamCaptureModeThreadLocal);
