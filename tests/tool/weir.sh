@@ -137,10 +137,12 @@ if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
         : >"$packages/libnvrtc.so.13"
         printf '#!/bin/sh\necho $LD_PRELOAD $WEIR_NVRTC_13\n' >"$work/bin/python3"
         chmod +x "$work/bin/python3"
-        check 0 "$lib/weir/nvrtc/libnvrtc.so.13 $packages/libnvrtc.so.13" "$weir" run "$work/bin/python3"
+        check 0 "$lib/weir/cuda/nvrtc/libnvrtc.so.13 $packages/libnvrtc.so.13" "$weir" run "$work/bin/python3"
+        # CuPy takes the directory above it for the toolkit
+        check 0 "libcudadevrt" ls "$lib/weir/cuda/nvrtc/../lib64/libcudadevrt.a"
         : >"$packages/libcudart.so.13" # and the runtime, where a package brings NVIDIA's
-        check 0 "$lib/libcudart.so.13:$lib/weir/nvrtc/" "$weir" run "$work/bin/python3"
-        check 0 "$lib/weir/nvrtc/libnvrtc.so.13 /my/own" env WEIR_NVRTC_13=/my/own "$weir" run "$work/bin/python3"
+        check 0 "$lib/libcudart.so.13:$lib/weir/cuda/nvrtc/" "$weir" run "$work/bin/python3"
+        check 0 "$lib/weir/cuda/nvrtc/libnvrtc.so.13 /my/own" env WEIR_NVRTC_13=/my/own "$weir" run "$work/bin/python3"
     fi
 fi
 timeout 60 "$weir" info >"$work/info" 2>&1

@@ -33,7 +33,7 @@ static char *in_packages(const char *prefix, const char *library)
 /* The library in one of the directories of a path, separated by colons; not Weir's own. */
 static char *on_path(const char *path, const char *library)
 {
-    char *own = xprintf("%s/weir/nvrtc/", weir_library_directory());
+    char *own = xprintf("%s/weir/cuda/nvrtc/", weir_library_directory());
     char *file = NULL;
     while (file == NULL && path != NULL && *path != '\0') {
         int n = (int)strcspn(path, ":");

@@ -78,9 +78,9 @@ static void preload_for_packages(const char *program)
     if (file == NULL)
         return;
     if (weir_find_nvrtc(file, 12))
-        weir_preload("weir/nvrtc/libnvrtc.so.12", "NVRTC gives no code that loads here");
+        weir_preload("weir/cuda/nvrtc/libnvrtc.so.12", "NVRTC gives no code that loads here");
     if (weir_find_nvrtc(file, 13))
-        weir_preload("weir/nvrtc/libnvrtc.so.13", "NVRTC gives no code that loads here");
+        weir_preload("weir/cuda/nvrtc/libnvrtc.so.13", "NVRTC gives no code that loads here");
     if (weir_has_runtime(file, 12))
         weir_preload("libcudart.so.12",
                      "packages use NVIDIA's runtime, which refuses Weir's driver");
