@@ -24,6 +24,7 @@ static int failed;
 /* products: sums over what all threads have left in shared memory, in a loop.
  * indices: in[from + t], where the index of 32 bits may wrap around within a warp, which so leaves
  * the path.
+ * counts: atomics on shared memory, which warps must not do side by side.
  * rows: each warp reads rows of its own, from an address that a table has. */
 static const char source[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 4 .b8 tile[1024];\n"
@@ -56,6 +57,16 @@ static const char source[] =
     "add.u64 %at, %in, %x;\nld.global.f32 %v, [%at];\n"
     "mul.wide.u32 %x, %t, 4;\nadd.u64 %at, %out, %x;\nbar.sync 0;\nfma.rn.f32 %w, %v, %v, %v;\n"
     "st.global.f32 [%at], %w;\nret;\n}\n"
+    ".visible .entry counts(.param .u64 out, .param .u64 in, .param .u32 n)\n{\n"
+    ".reg .b64 %out, %x, %at;\n.reg .b32 %t, %c, %a, %b, %r, %n;\n.reg .pred %p;\n"
+    ".pragma \"weir_jam\";\n"
+    "ld.param.u64 %out, [out];\nld.param.u32 %n, [n];\nmov.u32 %t, %tid.x;\n"
+    "shl.b32 %r, %t, 2;\nmov.u32 %a, tile;\nadd.u32 %a, %a, %r;\nmov.u32 %c, 0;\n"
+    "st.shared.u32 [%a], %c;\nbar.sync 0;\n"
+    "red.shared.add.u32 [tile], 1;\natom.shared.add.u32 %b, [tile+4], %n;\nbar.sync 0;\n"
+    "ld.shared.u32 %c, [tile];\nld.shared.u32 %b, [tile+4];\nadd.u32 %c, %c, %b;\n"
+    "cvt.rn.f32.u32 %c, %c;\nmul.wide.u32 %x, %t, 4;\nadd.u64 %at, %out, %x;\n"
+    "st.global.b32 [%at], %c;\nret;\n}\n"
     ".visible .entry rows(.param .u64 out, .param .u64 table, .param .u32 n)\n{\n"
     ".reg .b64 %out, %table, %at, %row, %rd<9>;\n.reg .b32 %t, %w, %lane, %k, %n;\n"
     ".reg .f32 %s, %v;\n.reg .pred %p;\n.pragma \"weir_jam\";\n"
@@ -130,6 +141,13 @@ static void test_indices(void)
     }
 }
 
+static void test_counts(void)
+{
+    CHECK(run("counts", in, 3) == CUDA_SUCCESS);
+    for (unsigned t = 0; t < THREADS; t++)
+        CHECK(got[t] == 4 * THREADS);
+}
+
 static void test_rows(void)
 {
     CUdeviceptr rows[WARPS], table;
@@ -185,6 +203,7 @@ int main(void)
     open_device();
     test_products();
     test_indices();
+    test_counts();
     test_rows();
     return failed != 0;
 }
