@@ -7,10 +7,10 @@
 #include "gpu/internal.h"
 
 struct event {
-    struct node node;     /* the key is the handle */
-    pthread_mutex_t lock; /* of zeros, which is an open one */
-    struct vector *says;  /* NULL: nothing */
-    uint64_t version;     /* of the recording; goes on where the record is used again */
+    struct node node;    /* the key is the handle */
+    _Atomic bool taken;  /* the lock of what follows */
+    struct vector *says; /* NULL: nothing */
+    uint64_t version;    /* of the recording; goes on where the record is used again */
 };
 
 static struct table events = {.bytes = sizeof(struct event)};
@@ -18,11 +18,12 @@ static struct table events = {.bytes = sizeof(struct event)};
 /* It says nothing any more, and what is being recorded will not count. */
 static void silence(struct event *e)
 {
-    pthread_mutex_lock(&e->lock);
-    vector_unref(e->says);
+    short_lock(&e->taken);
+    struct vector *said = e->says;
     e->says = NULL;
     e->version++;
-    pthread_mutex_unlock(&e->lock);
+    short_unlock(&e->taken);
+    vector_unref(said);
 }
 
 static void forget(CUevent h)
@@ -71,22 +72,22 @@ CUresult gpu_cuIpcGetEventHandle(CUipcEventHandle *out, CUevent h)
 /* What it said is over: takes that out, to be renewed. */
 static struct vector *record_begins(struct event *e, uint64_t *version)
 {
-    pthread_mutex_lock(&e->lock);
+    short_lock(&e->taken);
     struct vector *v = e->says;
     e->says = NULL;
     *version = ++e->version;
-    pthread_mutex_unlock(&e->lock);
+    short_unlock(&e->taken);
     return v;
 }
 
 static void record_ends(struct event *e, struct vector *v, uint64_t version, bool done)
 {
-    pthread_mutex_lock(&e->lock);
+    short_lock(&e->taken);
     if (done && e->version == version) {
         e->says = v;
         v = NULL;
     }
-    pthread_mutex_unlock(&e->lock);
+    short_unlock(&e->taken);
     vector_unref(v);
 }
 
@@ -139,10 +140,10 @@ static struct heard listen(CUevent h)
     struct heard w = {0};
     if (!followed() || (w.event = (struct event *)table_find(&events, h)) == NULL)
         return w;
-    pthread_mutex_lock(&w.event->lock);
+    short_lock(&w.event->taken);
     w.says = vector_ref(w.event->says);
     w.version = w.event->version;
-    pthread_mutex_unlock(&w.event->lock);
+    short_unlock(&w.event->taken);
     return w;
 }
 
@@ -151,9 +152,9 @@ static bool still_says(const struct heard *w)
 {
     if (w->says == NULL)
         return false;
-    pthread_mutex_lock(&w->event->lock);
+    short_lock(&w->event->taken);
     bool same = w->event->version == w->version;
-    pthread_mutex_unlock(&w->event->lock);
+    short_unlock(&w->event->taken);
     return same;
 }
 

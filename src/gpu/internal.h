@@ -90,6 +90,19 @@ static inline bool vector_is_unshared(const struct vector *v)
 void vector_prove(const struct vector *v);
 void vector_pass(const struct vector *v);
 
+/* ---- locks that are held for some instructions (table.c) ---- */
+
+void short_lock_await(_Atomic bool *taken);
+static inline void short_lock(_Atomic bool *taken)
+{
+    if (WEIR_UNLIKELY(atomic_exchange_explicit(taken, true, memory_order_acquire)))
+        short_lock_await(taken);
+}
+static inline void short_unlock(_Atomic bool *taken)
+{
+    atomic_store_explicit(taken, false, memory_order_release);
+}
+
 /* ---- tables of handles (table.c) ---- */
 
 /* Nodes are used again, never freed: a stale pointer to one can be looked at. */
@@ -151,7 +164,7 @@ struct stream {
     CUstream handle;
     struct context *context; /* NULL: not looked at yet */
     uint64_t number;
-    bool open; /* else only context and blocking are filled, or nothing */
+    bool open;                           /* else only context and blocking are filled, or nothing */
     bool legacy, own, blocking, foreign; /* own: a thread's default stream; foreign: the runtime has
                                             not made it, and does not hear of its end */
     unsigned long long id;               /* the driver's, of a foreign one */

@@ -5,18 +5,18 @@
 
 #include "gpu/internal.h"
 
-static void lock(struct table *t)
+void short_lock_await(_Atomic bool *taken)
 {
-    for (int tries = 0; atomic_exchange_explicit(&t->taken, true, memory_order_acquire);)
-        while (atomic_load_explicit(&t->taken, memory_order_relaxed))
+    int tries = 0;
+    do
+        while (atomic_load_explicit(taken, memory_order_relaxed))
             if (++tries > 100)
                 sched_yield(); /* who holds it may need this CPU */
+    while (atomic_exchange_explicit(taken, true, memory_order_acquire));
 }
 
-static void unlock(struct table *t)
-{
-    atomic_store_explicit(&t->taken, false, memory_order_release);
-}
+static void lock(struct table *t) { short_lock(&t->taken); }
+static void unlock(struct table *t) { short_unlock(&t->taken); }
 
 static _Atomic(struct node *) *bucket_of(struct table *t, const void *key)
 {
