@@ -108,7 +108,7 @@ static uint64_t act(struct grid_block *b, uint64_t address, uint32_t op, uint64_
 static uint64_t act_for(struct grid_block *b, uint64_t address, uint32_t op, uint64_t arg,
                         uint32_t lane)
 {
-    if (!threads_compared(b))
+    if (!threads_will_compare(b))
         return act(b, address, op, arg);
     uint64_t before = *(uint64_t *)address, out = act(b, address, op, arg);
     tell(b, address, op, lane, before, out);
@@ -304,7 +304,7 @@ void weir_rt_bulk_zero(struct jit_block *j, uint32_t mask, const uint64_t to[JIT
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         bulk_check_aligned(j, to[lane] | bytes[lane], 8, lane);
         check_others(j, (uint32_t)1 << lane, to[lane], __builtin_return_address(0));
-        if (threads_compared(j->grid))
+        if (threads_will_compare(j->grid))
             threads_copy_side(j->grid, lane, to[lane], bytes[lane], true,
                               __builtin_return_address(0));
         memset((void *)to[lane], 0, bytes[lane]);
@@ -322,7 +322,7 @@ void weir_rt_bulk(struct jit_block *j, uint32_t op, uint32_t mask, const uint64_
         check_others(j, (uint32_t)1 << lane, to[lane], __builtin_return_address(0));
         check_others(j, (uint32_t)1 << lane, from[lane], __builtin_return_address(0));
         bool masked = (op & JIT_BULK_MASKED) != 0;
-        if (threads_compared(j->grid) && (ctas == NULL || masked))
+        if (threads_will_compare(j->grid) && (ctas == NULL || masked))
             threads_copy(j->grid, lane, to[lane], from[lane], bytes[lane],
                          __builtin_return_address(0));
         if (masked) {
@@ -339,7 +339,7 @@ void weir_rt_bulk(struct jit_block *j, uint32_t op, uint32_t mask, const uint64_
         for (uint32_t rank = 0; rank < j->cluster_size; rank++) {
             if ((ctas[lane] >> rank & 1) == 0)
                 continue;
-            if (threads_compared(j->grid))
+            if (threads_will_compare(j->grid))
                 threads_copy(j->grid, lane, cluster_map(j, to[lane], rank), from[lane], bytes[lane],
                              __builtin_return_address(0));
             move(j, op, cluster_map(j, to[lane], rank), from[lane], bytes[lane]);

@@ -85,7 +85,7 @@ static uint64_t piece_at(const struct copy *c, uint32_t w, uint32_t at)
 
 static void tell_access(const struct copy *c, uint64_t at, uint64_t bytes, bool writes)
 {
-    if (threads_compared(c->j->grid))
+    if (threads_will_compare(c->j->grid))
         threads_copy_side(c->j->grid, c->lane, at, bytes, writes, c->pc);
     if (writes)
         grid_wrote(c->j, (const void *)at, bytes);

@@ -18,6 +18,11 @@ static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 void threads_compare(void) { on = true; }
 bool threads_are_compared(void) { return on; }
 
+bool threads_will_compare(const struct grid_block *b)
+{
+    return on && !b->run->launch.kernel->builtin;
+}
+
 static struct hazard_grid *grid_new(struct grid_run *run, struct hazard_grid *parent)
 {
     const struct grid_launch *l = &run->launch;

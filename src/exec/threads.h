@@ -18,7 +18,10 @@ void weir_rt_thread_order(struct jit_block *j, uint32_t op, uint32_t mask, uint3
 void threads_compare(void);
 bool threads_are_compared(void);
 
-/* Whether accesses of the grid's threads are compared. */
+/* The same for copies and barrier objects, which may be the first that the grid's threads do. */
+bool threads_will_compare(const struct grid_block *b);
+
+/* Whether accesses of the grid's threads are compared, and some have been. */
 static inline bool threads_compared(const struct grid_block *b)
 {
     return WEIR_UNLIKELY(atomic_load_explicit(&b->run->hazards, memory_order_relaxed) != NULL);

@@ -44,7 +44,7 @@ static void respond(struct jit_block *j, const uint32_t words[4], uint64_t respo
 {
     bulk_check_aligned(j, response, RESPONSE_BYTES, lane);
     check_others(j, 1u << lane, response, pc);
-    if (threads_compared(j->grid))
+    if (threads_will_compare(j->grid))
         threads_copy_side(j->grid, lane, response, RESPONSE_BYTES, true, pc);
     memcpy((void *)response, words, RESPONSE_BYTES);
     grid_wrote(j, (const void *)response, RESPONSE_BYTES);

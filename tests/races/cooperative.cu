@@ -115,3 +115,38 @@ __global__ void coalesced(int *result, bool repaired)
     }
 }
 CASE(coalesced_threads_without_a_barrier) { coalesced<<<1, 32>>>(out, repaired); }
+
+/* Copies of which a barrier object hears. */
+__global__ void copies_and_a_barrier_object(const int *from, int *result, bool repaired)
+{
+    using barrier_t = cuda::barrier<cuda::thread_scope_block>;
+    __shared__ barrier_t bar;
+    __shared__ int s[64];
+    if (threadIdx.x == 0)
+        init(&bar, 64);
+    __syncthreads();
+    cuda::memcpy_async(&s[threadIdx.x], &from[threadIdx.x], sizeof(int), bar); // @17 kernel write
+    if (repaired)
+        bar.arrive_and_wait();
+    result[threadIdx.x] = s[63 - threadIdx.x]; // @18 kernel read
+}
+CASE(memcpy_async_without_its_barrier) { copies_and_a_barrier_object<<<1, 64>>>(d, out, repaired); }
+
+__global__ void bulk_copy(const int *from, int *result, bool repaired)
+{
+    __shared__ alignas(16) int s[64];
+    __shared__ alignas(8) unsigned long long bar;
+    unsigned to = (unsigned)__cvta_generic_to_shared(s), object = (unsigned)__cvta_generic_to_shared(&bar);
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(object) : "memory");
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;" ::"r"(object) : "memory");
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];"
+                     ::"r"(to), "l"(from), "r"(object) : "memory"); // @19? kernel write
+    }
+    __syncthreads();
+    for (int over = !repaired; over == 0;)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; selp.b32 %0, 1, 0, p; }"
+                     : "=r"(over) : "r"(object) : "memory");
+    result[threadIdx.x] = s[63 - threadIdx.x]; // @20? kernel read
+}
+CASE(bulk_copy_without_a_wait) { bulk_copy<<<1, 64>>>(d, out, repaired); }
