@@ -26,6 +26,33 @@ template <class T> __global__ void count_some(const unsigned *key, T *places, un
             atomicAdd(&places[key[t] % most], (T)(t % 5 + 1));
 }
 
+/* Indices on both sides of zero, as far as there are any. */
+__global__ void count_around(const int *index, unsigned *middle)
+{
+    atomicAdd(&middle[index[blockIdx.x * blockDim.x + threadIdx.x]], 3u);
+}
+static void check_around(int *index)
+{
+    unsigned *all;
+    CHECK_EQ_INT(cudaMallocManaged(&all, 16384 * sizeof *all), cudaSuccess);
+    for (int reach = 1; reach < 2000; reach = reach * 7 + 2) {
+        std::vector<unsigned> want(16384);
+        for (int n = 0; n < 16384; n++)
+            all[n] = 0;
+        for (unsigned t = 0; t < THREADS; t++) {
+            index[t] = (int)(keys[t] % (2u * (unsigned)reach)) - reach;
+            want[(size_t)(5000 + index[t])] += 3;
+        }
+        count_around<<<GRID, BLOCK>>>(index, all + 5000);
+        CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
+        int wrong = 0;
+        for (int n = 0; n < 16384; n++)
+            wrong += all[n] != want[n];
+        CHECK_EQ_INT(wrong, 0);
+    }
+    cudaFree(all);
+}
+
 /* Tables of several sizes, at several distances from where a page begins. */
 template <class T> static void check_counts(bool some)
 {
@@ -244,6 +271,7 @@ int main()
     check_counts<unsigned>(true);
     check_counts<unsigned long long>(false);
     check_counts<unsigned long long>(true);
+    check_around(reinterpret_cast<int *>(out));
     check_after<LOAD>(place, p, out);
     check_after<STORE>(place, p, out);
     check_after<EXCHANGE>(place, p, out);

@@ -56,6 +56,9 @@ struct lane_addresses {
     LLVMValueRef at;          /* offsets or addresses; NULL: not computed yet */
 };
 
+/* Finds the first of these forms, false: it is another one. */
+bool find_lane_index(struct codegen *cg, const struct access *a, struct lane_addresses *w);
+
 /* How lanes that are likely neighbours access memory: if i1 `near` holds, at the segments' pointers
  * first[], otherwise at `at`. */
 struct likely {

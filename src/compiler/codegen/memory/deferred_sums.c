@@ -376,25 +376,70 @@ static void admit_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
 
 /* ---- sums ---- */
 
-/* Offsets into the copy of all lanes' elements; *inside: bits of those that are there. */
-static LLVMValueRef copy_offsets(struct codegen *cg, LLVMValueRef addr, LLVMValueRef *inside)
+/* Where the lanes' elements are. */
+struct sum_places {
+    LLVMValueRef addr;           /* <32 x i64> */
+    struct lane_addresses index; /* the same as a base and 32-bit indices of elements, or empty */
+};
+
+static struct sum_places places_of(struct codegen *cg, const struct ptx_instr *i,
+                                   const struct ptx_operand *at, LLVMValueRef addr, unsigned bytes)
+{
+    struct sum_places p = {.addr = addr};
+    struct access a = {.i = i, .at = at, .space = PTX_SPACE_GLOBAL, .bytes = bytes, .vec = 1};
+    if (!find_lane_index(cg, &a, &p.index) || p.index.scale != bytes)
+        p.index = (struct lane_addresses){0};
+    return p;
+}
+
+/* Bits of the lanes whose elements have a copy, from their 32-bit indices; *offsets: <32 x i16>. */
+static LLVMValueRef copied_indices(struct codegen *cg, const struct lane_addresses *w,
+                                   LLVMValueRef start, LLVMValueRef size, LLVMValueRef *offsets)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMTypeRef small = LLVMVectorType(cg->i16, JIT_WARP);
+    LLVMValueRef shift = c64(cg, (uint64_t)__builtin_ctz(w->scale));
+    /* the first index and the one after the last, as far as there are such indices */
+    LLVMValueRef first = LLVMBuildAShr(b, LLVMBuildSub(b, start, w->base, ""), shift, ""),
+                 end = LLVMBuildAdd(b, first, LLVMBuildLShr(b, size, shift, ""), "");
+    LLVMValueRef least = c64(cg, w->is_signed ? (uint64_t)INT32_MIN : 0),
+                 most = c64(cg, w->is_signed ? (uint64_t)1 << 31 : (uint64_t)1 << 32);
+    LLVMValueRef from = bound(cg, "llvm.smax", first, least);
+    LLVMValueRef count = LLVMBuildSub(b, bound(cg, "llvm.smin", end, most), from, "");
+    count = bound(cg, "llvm.smax", count, c64(cg, 0));
+    from = splat(cg, LLVMBuildTrunc(b, from, cg->i32, ""), JIT_WARP);
+    count = splat(cg, LLVMBuildTrunc(b, count, cg->i32, ""), JIT_WARP);
+    LLVMValueRef n = LLVMBuildSub(b, w->index, from, "");
+    LLVMValueRef inside = bits_of(cg, LLVMBuildICmp(b, LLVMIntULT, n, count, ""));
+    first = splat(cg, LLVMBuildTrunc(b, first, cg->i32, ""), JIT_WARP);
+    n = LLVMBuildTrunc(b, LLVMBuildSub(b, w->index, first, ""), small, "");
+    LLVMValueRef scale = LLVMConstInt(cg->i16, w->scale, false);
+    *offsets = LLVMBuildMul(b, n, splat(cg, scale, JIT_WARP), "");
+    return inside;
+}
+
+/* Bits of the lanes whose elements have a copy; *offsets: where it is, <32 x i16>. */
+static LLVMValueRef copied_lanes(struct codegen *cg, const struct sum_places *p,
+                                 LLVMValueRef *offsets)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef state = cg->deferred->state;
     LLVMValueRef start = load_field(cg, state, STATE_START),
                  size = load_field(cg, state, STATE_SIZE);
-    LLVMValueRef at = LLVMBuildSub(b, addr, splat(cg, start, JIT_WARP), "");
-    *inside = bits_of(cg, LLVMBuildICmp(b, LLVMIntULT, at, splat(cg, size, JIT_WARP), ""));
-    return at;
+    if (p->index.index != NULL)
+        return copied_indices(cg, &p->index, start, size, offsets);
+    LLVMValueRef at = LLVMBuildSub(b, p->addr, splat(cg, start, JIT_WARP), "");
+    *offsets = LLVMBuildTrunc(b, at, LLVMVectorType(cg->i16, JIT_WARP), "");
+    return bits_of(cg, LLVMBuildICmp(b, LLVMIntULT, at, splat(cg, size, JIT_WARP), ""));
 }
 
 /* i1: do all active lanes' elements have a copy? Makes one where there is none and may be. */
-static LLVMValueRef admit_lanes(struct codegen *cg, struct atomic *a, LLVMValueRef addr)
+static LLVMValueRef admit_lanes(struct codegen *cg, const struct sum_places *p)
 {
     LLVMBuilderRef b = cg->alu.b;
     const struct deferred_sums *d = cg->deferred;
-    LLVMValueRef idle = LLVMBuildNot(b, mask_bits(cg), ""), inside, every = c32(cg, 0xffffffff);
-    copy_offsets(cg, addr, &inside);
+    LLVMValueRef idle = LLVMBuildNot(b, mask_bits(cg), ""), every = c32(cg, 0xffffffff), offsets;
+    LLVMValueRef inside = copied_lanes(cg, p, &offsets);
     LLVMValueRef ok = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildOr(b, inside, idle, ""), every, "");
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b), may = new_bb(cg, "may_admit"),
                       counts = new_bb(cg, "counts"), admit = new_bb(cg, "admit"),
@@ -411,9 +456,9 @@ static LLVMValueRef admit_lanes(struct codegen *cg, struct atomic *a, LLVMValueR
     flush_function(cg, d);
     LLVMValueRef fn = module_function(cg, d->bytes == 4 ? "weir_admit_sums_4" : "weir_admit_sums_8",
                                       params, 4, admit_body, d);
-    LLVMValueRef args[4] = {d->state, d->copy, mask_bits(cg), a->at};
+    LLVMValueRef args[4] = {d->state, d->copy, mask_bits(cg), atomic_array(cg, p->addr)};
     LLVMBuildCall2(b, LLVMGlobalGetValueType(fn), fn, args, 4, "");
-    copy_offsets(cg, addr, &inside);
+    inside = copied_lanes(cg, p, &offsets);
     LLVMValueRef now = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildOr(b, inside, idle, ""), every, "");
     LLVMBuildBr(b, done);
     LLVMPositionBuilderAtEnd(b, done);
@@ -450,19 +495,21 @@ static void collect_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
 }
 
 /* Lane after lane, of all lanes. Where they have one address, it is one addition. */
-static void add_lanes(struct codegen *cg, struct atomic *a, const struct ptx_operand *at_operand,
-                      LLVMValueRef v, LLVMValueRef addr)
+static void add_lanes(struct codegen *cg, const struct ptx_operand *at_operand, LLVMValueRef v,
+                      const struct sum_places *p)
 {
     LLVMBuilderRef b = cg->alu.b;
     const struct deferred_sums *d = cg->deferred;
     struct uniformity s = operand_uniformity(cg->k, at_operand + 1),
                       where = address_uniformity(cg->k, at_operand);
     LLVMTypeRef t = LLVMTypeOf(v);
-    LLVMValueRef inside, at = copy_offsets(cg, addr, &inside), out[JIT_WARP], x[JIT_WARP];
+    LLVMValueRef at, out[JIT_WARP], x[JIT_WARP];
+    copied_lanes(cg, p, &at);
     if (is_uniform(&where)) {
         if (cg->mask != NULL)
             v = LLVMBuildSelect(b, mask_vector(cg), v, LLVMConstNull(t), "");
-        add_to_copy(cg, d, d->copy, LLVMBuildExtractElement(b, at, c32(cg, 0), ""),
+        LLVMValueRef one = LLVMBuildExtractElement(b, at, c32(cg, 0), "");
+        add_to_copy(cg, d, d->copy, LLVMBuildZExt(b, one, cg->i64, ""),
                     intrinsic(cg, "llvm.vector.reduce.add", &t, 1, &v, 1));
         return;
     }
@@ -471,11 +518,12 @@ static void add_lanes(struct codegen *cg, struct atomic *a, const struct ptx_ope
         LLVMValueRef fn =
             module_function(cg, d->bytes == 4 ? "weir_collect_sums_4" : "weir_collect_sums_8",
                             params, 5, collect_body, d);
-        LLVMValueRef args[5] = {d->state, d->copy, cg->mask, a->at, atomic_array(cg, v)};
+        LLVMValueRef args[5] = {d->state, d->copy, cg->mask, atomic_array(cg, p->addr),
+                                atomic_array(cg, v)};
         LLVMBuildCall2(b, LLVMGlobalGetValueType(fn), fn, args, 5, "");
         return;
     }
-    atomic_extract(cg, LLVMBuildTrunc(b, at, LLVMVectorType(cg->i16, JIT_WARP), ""), true, out);
+    atomic_extract(cg, at, true, out);
     if (!is_uniform(&s) && d->bytes < 8)
         atomic_extract(cg, v, false, x);
     for (uint64_t l = 0; l < JIT_WARP; l++) {
@@ -498,13 +546,13 @@ bool deferred_add(struct codegen *cg, const struct ptx_instr *i, struct atomic *
     LLVMBuilderRef b = cg->alu.b;
     if (!deferred_may(cg, i))
         return false;
-    a->at = atomic_array(cg, addr);
+    struct sum_places p = places_of(cg, i, at, addr, a->bytes);
     mask_vector(cg); /* computed here, so that both branches may use it */
     LLVMBasicBlockRef collect = new_bb(cg, "collect"), far = new_bb(cg, "not_collected"),
                       done = new_bb(cg, "collected");
-    branch_likely(cg, admit_lanes(cg, a, addr), collect, far);
+    branch_likely(cg, admit_lanes(cg, &p), collect, far);
     LLVMPositionBuilderAtEnd(b, collect);
-    add_lanes(cg, a, at, v, addr);
+    add_lanes(cg, at, v, &p);
     LLVMBuildBr(b, done);
     LLVMPositionBuilderAtEnd(b, far);
     if (!atomic_combined(cg, a, at, v, addr, NULL))

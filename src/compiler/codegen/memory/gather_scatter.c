@@ -70,7 +70,7 @@ static bool is_base(const struct codegen *cg, int32_t from, int32_t to, const st
  * 32 lanes, which fill many registers. The sum is searched for in the current block only, where it
  * is plain that the operands have not changed since. It may be of three: what is added to a product
  * that mad has added to another. */
-static bool find_index(struct codegen *cg, const struct access *a, struct lane_addresses *w)
+bool find_lane_index(struct codegen *cg, const struct access *a, struct lane_addresses *w)
 {
     const struct jkernel *k = cg->k;
     const struct ptx_operand *base = NULL, *index = NULL, *added = NULL;
@@ -144,7 +144,7 @@ static void find_addresses(struct codegen *cg, const struct access *a, struct la
         return;
     }
     if (a->space != PTX_SPACE_SHARED) {
-        if (!find_index(cg, a, w))
+        if (!find_lane_index(cg, a, w))
             w->at = address_vector(cg, a->at, a->space);
         return;
     }
