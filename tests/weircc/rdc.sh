@@ -84,6 +84,13 @@ for name in $(sed -n 's/.*\.entry \(_ZL10own_kernel[A-Za-z0-9_]*\).*/\1/p' main.
     says "entry $name 0"
 done
 
+# Device code alone is linked by nvJitLink: refused, rather than nothing written.
+for phase in -cubin -fatbin; do
+    run weircc $phase -dlink main.o helper.o -o linked
+    fails
+    says 'nvJitLink'
+done
+
 # Two stages, the last by the host compiler.
 run weircc -dlink main.o helper.o -o dlink.o
 ok

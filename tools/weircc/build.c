@@ -130,6 +130,10 @@ static bool choose(struct driver *dr)
     p->dependencies = with_compile || p->phase == PHASE_DEPENDENCIES;
     if (p->phase == PHASE_CPLUSPLUS && p->rdc)
         return diag_set(&dr->diag, 0, 0, "-cuda is not supported with -rdc=true: compile with -dc");
+    if ((p->phase == PHASE_CUBIN || p->phase == PHASE_FATBIN) && c->given[OPT_device_link])
+        return diag_set(&dr->diag, 0, 0,
+                        "-dlink to a cubin or fat binary is not supported: nvJitLink and "
+                        "cuLinkAddFile link objects to one");
     p->run_after = c->given[OPT_run] && p->phase == PHASE_LINK;
     if (with_compile && p->phase == PHASE_PREPROCESS)
         return diag_set(&dr->diag, 0, 0,
