@@ -268,6 +268,19 @@ ok
 run weircc -rdc=true -DNESTED -c blanks.cu
 ok
 
+# A macro may stand for a line of #pragma.
+cat >pragmas.cu <<'END'
+#define UNROLL #pragma unroll
+__global__ void fill(int *out)
+{
+    UNROLL
+    for (int i = 0; i < 4; i++)
+        out[i] = i;
+}
+END
+run weircc -c pragmas.cu
+ok
+
 # Device code may use deduction guides, which name no side.
 cat >guides.cu <<'END'
 template <class T> struct box {

@@ -72,16 +72,30 @@ static bool needs_guides(const char *messages)
            strstr(messages, "call to __host__ function from") != NULL;
 }
 
+/* clang shows the macro whose text begins like a directive. */
+static bool needs_pragmas(const char *messages)
+{
+    for (const char *p = messages; (p = strstr(p, "note: expanded from macro")) != NULL; p++) {
+        const char *define = strstr(p, "#define "), *pragma = strstr(p, " #pragma ");
+        if (define != NULL && pragma != NULL && define < pragma &&
+            memchr(define, '\n', (size_t)(pragma - define)) == NULL)
+            return true;
+    }
+    return false;
+}
+
 bool mend_learn(const char *messages, struct mend_plan *plan)
 {
     bool unions =
         !plan->unions &&
         strstr(messages, "initialization is not supported for __shared__ variables") != NULL;
     bool guides = !plan->guides && needs_guides(messages);
-    bool more = (!plan->any && may_help(messages)) || unions || guides;
+    bool pragmas = !plan->pragmas && needs_pragmas(messages);
+    bool more = (!plan->any && may_help(messages)) || unions || guides || pragmas;
     more |= learn_members(messages, &plan->members);
     plan->unions |= unions;
     plan->guides |= guides;
+    plan->pragmas |= pragmas;
     plan->any |= more;
     return more;
 }
@@ -509,7 +523,7 @@ int mend_text(const char *text, const struct mend_plan *plan, struct strbuf *out
             copy_shared(&f, from);
     }
     free(f.launches.items);
-    return f.changes;
+    return f.changes + (plan->pragmas ? 1 : 0);
 }
 
 bool mend_file(const char *path, const struct mend_plan *plan, struct diag *d)
