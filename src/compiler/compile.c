@@ -43,9 +43,11 @@ static void reset_kernel(struct jkernel *k, int32_t barrier_loop, int32_t yield_
                             .gates = k->gates,
                             .ngates = k->ngates,
                             .gate_rounds = k->gate_rounds,
+                            .edits = k->edits,
                             .barrier_loop = barrier_loop,
                             .yield_loop = yield_loop};
     k->gates = NULL;
+    k->edits.items = NULL;
     jkernel_free(k);
     *k = fresh;
 }
@@ -53,9 +55,12 @@ static void reset_kernel(struct jkernel *k, int32_t barrier_loop, int32_t yield_
 static bool run_analyses(struct jkernel *k)
 {
     for (;;) {
-        if (!pass_flatten(k) || !pass_cfg(k) || !pass_liveness(k) || !pass_uniformity(k))
+        if (!pass_flatten(k))
             return false;
-        if (!jit_find_gates(k))
+        jit_apply_splits(k);
+        if (!pass_cfg(k) || !pass_liveness(k) || !pass_uniformity(k))
+            return false;
+        if (!jit_find_splits(k) && !jit_find_gates(k))
             return pass_repeated_segments(k) && pass_lockstep(k);
         reset_kernel(k, k->barrier_loop, k->yield_loop);
     }
@@ -97,6 +102,8 @@ void jkernel_free(struct jkernel *k)
     arena_free(&k->arena);
     free(k->gates);
     k->gates = NULL;
+    free(k->edits.items);
+    k->edits = (struct jedits){0};
 }
 
 void jkernel_print_uniformity(const struct jkernel *k, struct strbuf *out)

@@ -109,6 +109,21 @@ struct jblock {
                               block, and only if lanes are found not to be neighbours there */
 };
 
+/* A change of an instruction by which a register is split (live_range_splitting.c). */
+struct jedit {
+    int32_t instr; /* as pass_flatten leaves them */
+    uint8_t kind;
+    int32_t reg, to; /* the register, and its name inside the loop: a new one */
+};
+
+/* All of them, in the order of instructions; not of the arena. */
+struct jedits {
+    struct jedit *items;
+    size_t count, cap;
+    int32_t nregs; /* how many registers they add */
+    bool searched; /* no more are looked for */
+};
+
 struct jkernel {
     struct arena arena;
     const struct ptx_func *entry;
@@ -153,6 +168,7 @@ struct jkernel {
     uint64_t *gates;         /* instructions that have gates, as a set over so many; not of the
                                 arena */
     int32_t ngates, gate_rounds;
+    struct jedits edits;
     int32_t yield_loop; /* 1 + first instruction of the loop in which warps yield to each other
                            (grid_stride.c), 0: none */
 };

@@ -22,6 +22,7 @@
  *     ranges                         jit_range: bounds of an index, or false; changes nothing
  *     likely_strides                 where a divergent value is likely to be affine; a hint
  *     spin_yield                     last, with frontiers known: who goes first after a poll
+ *   [live_range_splitting: which registers have another name in a loop; begins the above anew]
  *   [gates: which instructions need lanes that may be elsewhere; begins the above anew]
  *   repeated_segments    analysis/   segments with the same values
  *   lockstep             analysis/   do all warps go from barrier to barrier by the same path?
@@ -85,6 +86,13 @@ bool kernel_facts(const struct ptx_func *entry, struct jit_kernel_info *info, st
 bool pass_uniformity(struct jkernel *k);
 /* Its part: finds the spin_yields of the polls. */
 void jit_find_spin_yields(struct jkernel *k);
+
+/* Needs uniformity. Finds registers that lanes read after a loop and that would be uniform or
+ * affine inside, were they another one there: adds to `edits` how; true: there were some, and the
+ * passes are to be run anew. */
+bool jit_find_splits(struct jkernel *k);
+/* Needs flatten: changes the instructions as `edits` say. */
+void jit_apply_splits(struct jkernel *k);
 
 /* Needs uniformity. Adds to `gates` the instructions that may run without lanes that they need;
  * true: there were some, and the passes are to be run anew. */

@@ -11,7 +11,8 @@ struct access {
     unsigned space, type, bytes;  /* bytes of one element */
     int vec;                      /* elements a lane */
     bool is_volatile;
-    bool windowed;                /* local memory, at one offset in all lanes' windows */
+    bool backwards; /* a load; each lane's element lies before that of the last lane */
+    bool windowed;  /* local memory, at one offset in all lanes' windows */
     struct uniformity uniformity; /* of the address */
     LLVMTypeRef elem;             /* an element as it lies in memory */
 };

@@ -552,7 +552,8 @@ static LLVMValueRef on_one_side(struct codegen *cg, const struct access *a, LLVM
 bool probe_adjacent(struct codegen *cg, const struct access *a, struct likely *l)
 {
     mask_vector(cg); /* computed here, so that both branches may use it */
-    if (a->uniformity.brk != 0 && a->uniformity.stride == (int64_t)a->bytes * a->vec) {
+    if (a->uniformity.brk != 0 &&
+        (a->backwards || a->uniformity.stride == (int64_t)a->bytes * a->vec)) {
         l->seg = a->uniformity.seg;
         l->at = (struct lane_addresses){0};
         l->near = on_one_side(cg, a, l->first);

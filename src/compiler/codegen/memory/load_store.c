@@ -289,6 +289,23 @@ static LLVMValueRef load_wide(struct codegen *cg, const struct access *a, LLVMVa
     return v;
 }
 
+/* All lanes' elements where the last lane's come first; p points to the first lane's. */
+static LLVMValueRef load_backwards(struct codegen *cg, const struct access *a, LLVMValueRef p)
+{
+    LLVMValueRef mask = cg->mask, mask_vec = cg->mask_vec, idx[JIT_WARP];
+    if (mask != NULL)
+        cg->mask = intrinsic(cg, "llvm.bitreverse", &cg->i32, 1, &mask, 1);
+    cg->mask_vec = NULL;
+    p = byte_offset(cg, p, c64(cg, -(uint64_t)a->bytes * (JIT_WARP - 1)));
+    LLVMValueRef v = load_wide(cg, a, p, 0, JIT_WARP);
+    cg->mask = mask;
+    cg->mask_vec = mask_vec;
+    for (int l = 0; l < JIT_WARP; l++)
+        idx[l] = c32(cg, (uint64_t)(JIT_WARP - 1 - l));
+    return LLVMBuildShuffleVector(cg->alu.b, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                  LLVMConstVector(idx, JIT_WARP), "");
+}
+
 /* All lanes' elements when segments of 2^seg lanes are contiguous; p[s] points to each. */
 static void load_contiguous(struct codegen *cg, const struct access *a, unsigned seg,
                             const LLVMValueRef *p, LLVMValueRef *out)
@@ -298,7 +315,8 @@ static void load_contiguous(struct codegen *cg, const struct access *a, unsigned
     interleave_prefetch(cg, a->at, a->space, p, nsegs(seg), (uint64_t)mem_natural(a) << seg);
     for (int s = 0; s < nsegs(seg); s++) {
         check_pointer(cg, a, p[s], seg, s);
-        LLVMValueRef v = load_wide(cg, a, p[s], s << seg, lanes);
+        LLVMValueRef v =
+            a->backwards ? load_backwards(cg, a, p[s]) : load_wide(cg, a, p[s], s << seg, lanes);
         for (int k = 0; k < a->vec; k++)
             parts[k][s] = a->vec == 1 ? v : deinterleave(cg, v, lanes, a->vec, k);
     }
@@ -309,7 +327,8 @@ static void load_contiguous(struct codegen *cg, const struct access *a, unsigned
 /* Are segments known to be contiguous? p[s] points to each. */
 static bool contiguous(struct codegen *cg, const struct access *a, LLVMValueRef *p)
 {
-    if (a->uniformity.seg == SEG_NONE || a->uniformity.stride != (int64_t)a->bytes * a->vec ||
+    if (a->uniformity.seg == SEG_NONE ||
+        (a->uniformity.stride != (int64_t)a->bytes * a->vec && !a->backwards) ||
         (a->uniformity.brk != 0 && !cg->in_converged_copy))
         return false;
     for (int s = 0; s < nsegs(a->uniformity.seg); s++)
@@ -405,9 +424,11 @@ static bool load_from_words(struct codegen *cg, const struct access *a, LLVMValu
 }
 
 /* Lanes' elements as vectors, from an address that differs between lanes. */
-static void load_vectors(struct codegen *cg, const struct access *a, LLVMValueRef *out)
+static void load_vectors(struct codegen *cg, struct access *a, LLVMValueRef *out)
 {
     LLVMValueRef p[MAX_SEGS];
+    a->backwards = a->uniformity.seg == SEG_WARP && a->vec == 1 && !a->windowed &&
+                   a->uniformity.stride == -(int64_t)a->bytes;
     if (contiguous(cg, a, p))
         load_contiguous(cg, a, a->uniformity.seg, p, out);
     else if (!permutation_load(cg, a, out) && !load_from_words(cg, a, out))
