@@ -346,6 +346,15 @@ static void plan_split(const struct loop *l, int32_t reg)
     }
 }
 
+/* Do lanes act together in the loop? They wait for each other there, which is not known yet. */
+static bool acts_together(const struct loop *l)
+{
+    for (int32_t b = l->first; b <= l->last; b++)
+        if (jit_is_joint(l->k, &l->k->blocks[b]))
+            return true;
+    return false;
+}
+
 static int by_instr(const void *a, const void *b)
 {
     const struct jedit *x = a, *y = b;
@@ -372,7 +381,7 @@ bool jit_find_splits(struct jkernel *k)
         l.inner = xcalloc(bit_bytes(nregs), 1);
         l.visited = xcalloc(bit_bytes(k->nblocks), 1);
         l.as = xcalloc(k->nregs, sizeof *l.as);
-        if (find_candidates(&l, taken) && choose(&l))
+        if (!acts_together(&l) && find_candidates(&l, taken) && choose(&l))
             EACH_BIT (r, l.split, nregs) {
                 bit_set(taken, r);
                 plan_split(&l, r);

@@ -404,6 +404,8 @@ static bool emit_alu(struct codegen *cg, const struct ptx_instr *i)
     struct uniformity sh = uniformity_of(cg->k, i, 0);
     LLVMValueRef src[ALU_MAX_SRC], dst[MAX_SEGS][ALU_MAX_DST], before[MAX_SEGS];
     bool vec = sh.seg == SEG_NONE;
+    if (vec && affine_division_fits(cg, i))
+        return emit_affine_division(cg, i);
     int parts = vec ? 1 : nsegs(sh.seg);
     cg->alu.lanes = vec ? JIT_WARP : 1;
     cg->alu.mask = NULL;

@@ -34,6 +34,12 @@ LLVMValueRef callee_function(struct codegen *cg, const struct ptx_func *f);
 /* The call instruction. */
 bool emit_call(struct codegen *cg, const struct ptx_instr *i);
 
+/* ---- affine_division.c ---- */
+
+/* Is this a quotient or a remainder of an affine value by a uniform one? */
+bool affine_division_fits(const struct codegen *cg, const struct ptx_instr *i);
+bool emit_affine_division(struct codegen *cg, const struct ptx_instr *i);
+
 /* ---- helpers.c ---- */
 
 /* Calls a helper of the exec module by its full name; its parameters have the arguments' types. */

@@ -130,6 +130,12 @@ bool branch_from_bounds(struct codegen *cg, const struct jblock *blk, LLVMValueR
 /* i32: the lanes, active or not, for which the condition of the branch that ends blk holds. */
 LLVMValueRef branch_condition_bits(struct codegen *cg, const struct jblock *blk);
 
+/* ---- if_conversion.c ---- */
+
+/* Instead of the branch that ends blk: executes what some lanes skip under a mask, and all go on.
+ * False: that cannot be done. *ok becomes whether it could be emitted. */
+bool if_convert(struct codegen *cg, const struct jblock *blk, bool *ok);
+
 /* ---- serialized_lanes.c ---- */
 
 struct serialized_lanes {

@@ -285,12 +285,14 @@ bool flow_enter_converged(struct codegen *cg, int32_t b, LLVMValueRef lanes)
 }
 
 /* A branch in a converged copy: the edges on which all lanes stay together. Code goes on for lanes
- * that diverge. Returns those that branch, NULL: they have not been computed. */
-static LLVMValueRef converged_branch(struct codegen *cg, const struct jblock *blk)
+ * that diverge. Returns those that branch, NULL: they have not been computed. `all` and `none` are
+ * those of branch_from_bounds, or NULL. */
+static LLVMValueRef converged_branch(struct codegen *cg, const struct jblock *blk, LLVMValueRef all,
+                                     LLVMValueRef none)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef all, none, taken = NULL;
-    if (!branch_from_bounds(cg, blk, &all, &none)) {
+    LLVMValueRef taken = NULL;
+    if (all == NULL) {
         taken = branch_condition_bits(cg, blk);
         all = LLVMBuildICmp(b, LLVMIntEQ, taken, c32(cg, 0xffffffffu), "");
         none = LLVMBuildICmp(b, LLVMIntEQ, taken, c32(cg, 0), "");
@@ -323,7 +325,7 @@ static void emit_gate(struct codegen *cg, const struct jblock *blk)
         diverge(cg, blk, gate_ready_lanes(cg, blk));
 }
 
-static void emit_branch(struct codegen *cg, const struct jblock *blk)
+static bool emit_branch(struct codegen *cg, const struct jblock *blk)
 {
     LLVMBuilderRef b = cg->alu.b;
     struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
@@ -335,12 +337,18 @@ static void emit_branch(struct codegen *cg, const struct jblock *blk)
         flow_goto(cg, blk->succ[0]);
         LLVMPositionBuilderAtEnd(b, no);
         flow_goto(cg, blk->succ[1]);
-        return;
+        return true;
     }
-    LLVMValueRef taken = cg->in_converged_copy ? converged_branch(cg, blk) : NULL;
+    LLVMValueRef all = NULL, none = NULL, taken = NULL;
+    bool bounds = cg->in_converged_copy && branch_from_bounds(cg, blk, &all, &none), ok = true;
+    if (!bounds && if_convert(cg, blk, &ok))
+        return ok;
+    if (cg->in_converged_copy)
+        taken = converged_branch(cg, blk, all, none);
     taken =
         LLVMBuildAnd(b, taken != NULL ? taken : branch_condition_bits(cg, blk), mask_bits(cg), "");
     diverge(cg, blk, taken);
+    return true;
 }
 
 static void emit_switch(struct codegen *cg, const struct jblock *blk)
@@ -549,7 +557,7 @@ static bool emit_block(struct codegen *cg, int32_t index)
                             &cg->block.ptr, 1);
             flow_goto(cg, blk->succ[0]);
             break;
-        case TERM_BRANCH: emit_branch(cg, blk); break;
+        case TERM_BRANCH: ok = emit_branch(cg, blk); break;
         case TERM_SWITCH: emit_switch(cg, blk); break;
         case TERM_GATE: emit_gate(cg, blk); break;
         case TERM_EXIT: emit_exit(cg, blk); break;

@@ -1,0 +1,127 @@
+/* if_conversion.c: short blocks that a branch skips for some lanes are executed under a mask,
+ * without a branch.
+ *
+ * `use ? s[k] : 0` is a branch around a load. Where lanes disagree on it, and differently each
+ * time, no predictor knows whether all of a warp's lanes take it, none or some; and a warp that has
+ * diverged keeps masks of who waits where. The load under the mask of those that take it costs less
+ * than either. It is done for loads of neighbours and of one address, and for cheap arithmetic.
+ * With no lane that takes it such code has no effect: a vector access under an empty mask reaches
+ * no memory, and one of a single address is redirected to safe memory.
+ *
+ * Branches whose outcome follows from a warp's first lane and its last, as guards of indices do,
+ * stay branches while the warp is together: nearly all warps go one way. */
+#include "compiler/codegen/control/control.h"
+#include "compiler/codegen/instructions.h"
+#include "compiler/codegen/values.h"
+
+/* Blocks in a row, and what they may cost: operations, and loads as several. */
+enum { MAX_BLOCKS = 4, MAX_COST = 10, LOAD_COST = 3 };
+
+static bool is_long(const struct ptx_instr *i)
+{
+    switch (i->op) {
+    case PTX_OP_div:
+    case PTX_OP_rem:
+    case PTX_OP_sqrt:
+    case PTX_OP_rsqrt:
+    case PTX_OP_rcp:
+    case PTX_OP_sin:
+    case PTX_OP_cos:
+    case PTX_OP_ex2:
+    case PTX_OP_lg2:
+    case PTX_OP_tanh: return true;
+    default: return false;
+    }
+}
+
+/* What an instruction costs under a mask; more than MAX_COST: it must not be executed so. */
+static int cost_of(const struct jkernel *k, const struct ptx_instr *i)
+{
+    struct diag ignored = {0};
+    struct uniformity a;
+    switch (i->op) {
+    case PTX_OP_ld:
+        if (i->nspaces > 0 && i->spaces[0] == PTX_SPACE_PARAM)
+            return 0;
+        a = address_uniformity(k, &i->operands[1]);
+        return jit_is_polling_load(i) || i->vec > 1 || a.seg == SEG_NONE ||
+                       (i->nspaces > 0 && (i->spaces[0] == PTX_SPACE_SHARED_CLUSTER ||
+                                           i->spaces[0] == PTX_SPACE_LOCAL))
+                   ? MAX_COST + 1
+                   : LOAD_COST;
+    case PTX_OP_mov:
+        return i->operands[1].kind == PTX_OPR_REG || i->operands[1].kind == PTX_OPR_IMM ||
+                       i->operands[1].kind == PTX_OPR_FIMM
+                   ? 0
+                   : MAX_COST + 1;
+    case PTX_OP_call: return MAX_COST + 1;
+    default: return alu_supported(i, &ignored) && !is_long(i) ? 1 : MAX_COST + 1;
+    }
+}
+
+/* The blocks from `side` on that lead to `join` and nowhere else, and are reached in no other way:
+ * how many there are, 0: they cannot be executed under a mask. */
+static int blocks_aside(const struct jkernel *k, int32_t side, int32_t join, int32_t *blocks)
+{
+    int count = 0, cost = 0;
+    for (int32_t b = side; b != join; b = k->blocks[b].succ[0]) {
+        const struct jblock *blk = &k->blocks[b];
+        if (count == MAX_BLOCKS || blk->npred != 1 || blk->term != TERM_JUMP || blk->suspend != 0 ||
+            blk->waits || blk->serial_end != 0 || blk->serialized)
+            return 0;
+        for (int32_t n = 0; n < blk->count; n++)
+            cost += cost_of(k, &k->instrs[blk->first + n]);
+        if (cost > MAX_COST)
+            return 0;
+        blocks[count++] = b;
+    }
+    return count;
+}
+
+static bool emit_under_mask(struct codegen *cg, const int32_t *blocks, int count)
+{
+    bool ok = true;
+    for (int s = 0; s < count && ok; s++) {
+        const struct jblock *blk = &cg->k->blocks[blocks[s]];
+        cg->cur = blk;
+        cg->waiting = cg->flow->waiting_of[blocks[s]];
+        if (warp_index_missing(cg, blocks[s]))
+            store_warp_index(cg);
+        for (int32_t n = 0; n < blk->count && ok; n++)
+            ok = emit_instr(cg, &cg->k->instrs[blk->first + n]);
+    }
+    return ok;
+}
+
+bool if_convert(struct codegen *cg, const struct jblock *blk, bool *ok)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    const struct jkernel *k = cg->k;
+    int32_t blocks[MAX_BLOCKS];
+    int aside = 0, count = 0;
+    if (k->opt->checked != 0 || k->fibers || cg->serialized->active)
+        return false;
+    while (aside < 2 && count == 0) {
+        count = blocks_aside(k, blk->succ[aside], blk->succ[1 - aside], blocks);
+        aside += count == 0;
+    }
+    if (count == 0)
+        return false;
+    LLVMValueRef mask = cg->mask, mask_vec = cg->mask_vec, bits = branch_condition_bits(cg, blk);
+    const uint64_t *waiting = cg->waiting;
+    bool converged = cg->in_converged_copy;
+    bits = aside == 0 ? bits : LLVMBuildNot(b, bits, "");
+    cg->mask = LLVMBuildAnd(b, bits, mask_bits(cg), "");
+    cg->mask_vec = NULL;
+    cg->in_converged_copy = false;
+    cg->serialized->executes = LLVMBuildICmp(b, LLVMIntNE, cg->mask, c32(cg, 0), "");
+    *ok = emit_under_mask(cg, blocks, count);
+    cg->serialized->executes = NULL;
+    cg->cur = blk;
+    cg->waiting = waiting;
+    cg->mask = mask;
+    cg->mask_vec = mask_vec;
+    cg->in_converged_copy = converged;
+    flow_goto(cg, blk->succ[1 - aside]);
+    return true;
+}
