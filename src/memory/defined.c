@@ -20,12 +20,15 @@ static int range_count;
 bool defined_open(struct diag *d)
 {
     uint64_t base, bytes;
-    for (int device = 0; device < MEM_MAX_DEVICES && mem_range(device, &base, &bytes); device++) {
+    /* goes on where it failed before: a range of each device, in their order */
+    while (range_count < MEM_MAX_DEVICES && mem_range(range_count, &base, &bytes)) {
         void *bits = mmap(NULL, bytes / 8, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (bits == MAP_FAILED)
-            return diag_set(d, 0, 0, "the check of initialisation cannot begin: %s",
-                            strerror(errno));
+        if (bits == MAP_FAILED) {
+            diag_set(d, 0, 0, "the check of initialisation cannot begin: %s", strerror(errno));
+            d->out_of_memory = true;
+            return false;
+        }
         ranges[range_count++] = (struct range){base, bytes, bits};
     }
     defined_on = true;

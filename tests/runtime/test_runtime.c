@@ -65,7 +65,7 @@ static void test_lazy_loading(void)
     __cudaRegisterVar(handle, &variable, NULL, "var", 0, 64, 0, 0);
     __cudaRegisterFatBinaryEnd(handle);
     OK(cudaFree(NULL));
-    LOG("");
+    LOG("cuMemFree_v2(0) "); /* and nothing is loaded */
     OK(cudaLaunchKernel(&host, (dim3){2, 3, 4}, (dim3){5, 6, 7}, args, 8, (cudaStream_t)0x100));
     LOG("load(image kern var) launch(kern 2,3,4 5,6,7 8 0x100 42) ");
     OK(cudaLaunchKernel(&host, one, one, args, 0, 0));
