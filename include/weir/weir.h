@@ -17,8 +17,8 @@ const char *weir_last_message(void);
 /* For layers above the driver API, as a runtime is: the calling thread's current context and its
  * number (cuCtxGetCurrent and cuCtxGetId in one); 0 when there is none or it is destroyed. */
 unsigned long long weir_current_context(void **context);
-/* The same: a runtime that looks for a GPU's driver may open this library on its way, which then stays
- * loaded. With 1 it says so; returns whether one has: then the library is not the program's. */
+/* The same: a runtime that looks for a GPU's driver may open this library on its way, which then
+ * stays loaded. With 1 it says so; returns whether one has: the library is not the program's. */
 int weir_passed_by(int now);
 
 #ifdef __cplusplus

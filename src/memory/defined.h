@@ -6,8 +6,8 @@
 
 #include "base/base.h"
 
-/* From now on that is kept; once, after mem_open. False: there are not enough addresses (d->out_of_memory),
- * and it may be asked for again. */
+/* From now on that is kept; once, after mem_open. False: there are not enough addresses
+ * (d->out_of_memory), and it may be asked for again. */
 bool defined_open(struct diag *d);
 extern bool defined_on WEIR_OWN;
 

@@ -157,10 +157,7 @@ static void follow_host(void)
     inside->followed = order_tick();
 }
 
-static bool polls(void)
-{
-    return !inside->acquired && inside->code != NULL && inside->code->polls;
-}
+static bool polls(void) { return !inside->acquired && inside->code != NULL && inside->code->polls; }
 
 /* One that lasts, and calls nothing to wait by, may wait for an atomic variable; so may one that
  * has a loop for it. What follows it comes after what the program did until it ended. */

@@ -96,7 +96,8 @@ static void nobody_waits(struct device_stream *s)
     _Atomic int counted = 0;
     for (int round = 1; round <= 20; round++) {
         CHECK_EQ_INT(launch(s, &count, 1, &counted), DEVICE_OK);
-        for (int i = 0; i < 60000 && atomic_load(&counted) < round; i++) /* busy machines take seconds */
+        /* busy machines take seconds */
+        for (int i = 0; i < 60000 && atomic_load(&counted) < round; i++)
             sleep_ms(1);
         CHECK_EQ_INT(atomic_load(&counted), round);
     }

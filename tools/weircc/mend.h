@@ -10,8 +10,8 @@
  * - The word template left out before a member that depends on a template's parameters
  *   (`cast_to<T>::apply<n>(x)`, `v.apply<n>(x)`). nvcc reads a template's text when it is
  * instantiated and so knows what is a template.
- * - Macros that stand for a #pragma line (`#define UNROLL #pragma unroll`), which the preprocessed text
- *   has as such.
+ * - Macros that stand for a #pragma line (`#define UNROLL #pragma unroll`), which the preprocessed
+ *   text has as such.
  * - Deduction guides that device code uses: clang 19 takes them for functions of the host.
  *
  * Programs have them, so a file that clang refuses for one of these is compiled again from its

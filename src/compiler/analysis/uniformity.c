@@ -448,12 +448,8 @@ static bool uniformity_integer(const struct ptx_instr *i, const struct uniformit
             return false;
         *out = uniformity_add(s[0], s[1], i->op == PTX_OP_add ? 1 : -1, bits);
         return true;
-    case PTX_OP_neg:
-        *out = uniformity_add(constant(0), s[0], -1, bits);
-        return true;
-    case PTX_OP_not: /* -1 - x */
-        *out = uniformity_add(constant(-1), s[0], -1, bits);
-        return true;
+    case PTX_OP_neg: *out = uniformity_add(constant(0), s[0], -1, bits); return true;
+    case PTX_OP_not: *out = uniformity_add(constant(-1), s[0], -1, bits); return true; /* -1 - x */
     case PTX_OP_mul:
     case PTX_OP_mad: {
         bool wide = ptx_has(i, PTX_M_wide);
