@@ -121,6 +121,9 @@ const uint64_t *jit_same_by_lane(struct jkernel *k);
  * like are for one warp at a time. */
 bool jit_only_loads_and_stores(const struct jkernel *k, const uint64_t *blocks);
 
+/* Does the instruction take as long as several others: divisions, roots, functions? */
+bool jit_is_long(const struct ptx_instr *i);
+
 /* Needs lockstep. The loop in which warps should yield to each other (grid_stride.c), in the same
  * terms, for yield_loop. */
 int32_t jit_find_yield_loop(const struct jkernel *k);

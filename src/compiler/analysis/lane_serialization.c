@@ -161,7 +161,7 @@ static void add_access(const struct jkernel *k, const struct ptx_instr *i, int64
     }
 }
 
-static bool is_long(const struct ptx_instr *i)
+bool jit_is_long(const struct ptx_instr *i)
 {
     switch (i->op) {
     case PTX_OP_div:
@@ -194,9 +194,9 @@ static void add_instr(const struct jkernel *k, const struct ptx_instr *i, int64_
     jit_roles(i, &r);
     bool varies = r.ndef > 0 && k->regs[r.def[0]].uniformity.seg == SEG_NONE;
     bool wide = r.ndef > 0 && ptx_type_bits((enum ptx_type)k->regs[r.def[0]].type) > 32;
-    int64_t one = is_long(i) ? 60 : 10;
+    int64_t one = jit_is_long(i) ? 60 : 10;
     c->step += often * (varies ? one * (wide ? 8 : 4) : 10);
-    c->serial += often * JIT_WARP * (is_long(i) ? 80 : 4);
+    c->serial += often * JIT_WARP * (jit_is_long(i) ? 80 : 4);
 }
 
 /* A branch: masks in one case, in the other what the CPU mispredicts, which is seldom
@@ -249,7 +249,7 @@ static int count_scattered(const struct jkernel *k, const struct jblock *b, int3
     for (int32_t n = from; n < b->count; n++) {
         const struct ptx_instr *i = &k->instrs[b->first + n];
         bool memory = i->op == PTX_OP_ld || i->op == PTX_OP_ldu || i->op == PTX_OP_st;
-        if (!instr_fits(k, i) || i->op == PTX_OP_atom || i->op == PTX_OP_red || is_long(i) ||
+        if (!instr_fits(k, i) || i->op == PTX_OP_atom || i->op == PTX_OP_red || jit_is_long(i) ||
             (memory && !is_scattered(k, i)))
             return 0;
         count += memory;

@@ -13,26 +13,10 @@
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/instructions.h"
 #include "compiler/codegen/values.h"
+#include "compiler/passes.h"
 
 /* Blocks in a row, and what they may cost: operations, and loads as several. */
 enum { MAX_BLOCKS = 4, MAX_COST = 10, LOAD_COST = 3 };
-
-static bool is_long(const struct ptx_instr *i)
-{
-    switch (i->op) {
-    case PTX_OP_div:
-    case PTX_OP_rem:
-    case PTX_OP_sqrt:
-    case PTX_OP_rsqrt:
-    case PTX_OP_rcp:
-    case PTX_OP_sin:
-    case PTX_OP_cos:
-    case PTX_OP_ex2:
-    case PTX_OP_lg2:
-    case PTX_OP_tanh: return true;
-    default: return false;
-    }
-}
 
 /* What an instruction costs under a mask; more than MAX_COST: it must not be executed so. */
 static int cost_of(const struct jkernel *k, const struct ptx_instr *i)
@@ -55,7 +39,7 @@ static int cost_of(const struct jkernel *k, const struct ptx_instr *i)
                    ? 0
                    : MAX_COST + 1;
     case PTX_OP_call: return MAX_COST + 1;
-    default: return alu_supported(i, &ignored) && !is_long(i) ? 1 : MAX_COST + 1;
+    default: return alu_supported(i, &ignored) && !jit_is_long(i) ? 1 : MAX_COST + 1;
     }
 }
 
