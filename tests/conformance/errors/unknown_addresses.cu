@@ -9,11 +9,13 @@
 static char text[4096];
 static const size_t MIB = 1 << 20;
 
-/* Addresses where the process has nothing. */
+/* Addresses where the process has nothing, and gets nothing: others' mappings take the upper end of so
+ * large a gap. */
 static char *nowhere()
 {
-    void *p = mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    munmap(p, 2 * MIB);
+    size_t bytes = 65536 * MIB;
+    void *p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    munmap(p, bytes);
     return (char *)p;
 }
 
