@@ -86,6 +86,8 @@ static void init(void)
         init_result = rt_prepare_pools();
     if (init_result == cudaSuccess)
         init_result = rt_error(CU(cuInit, 0));
+    if (init_result == cudaErrorNoDevice && rt_on_gpu())
+        rt_gpu_tell_no_device();
     if (init_result == cudaSuccess && rt_on_gpu())
         rt_gpu_tell_settings();
     if (init_result == cudaSuccess)

@@ -23,6 +23,14 @@ void rt_gpu_tell_settings(void)
     }
 }
 
+void rt_gpu_tell_no_device(void)
+{
+    const char *setting = env_get(ENV_DRIVER);
+
+    if (setting != NULL && *setting != '\0')
+        fprintf(stderr, "weir: WEIR_DRIVER=%s: the driver has no device\n", setting);
+}
+
 /* ---- fat binaries of weircc ---- */
 
 /* The head of an entry: as much as all writers agree on. */

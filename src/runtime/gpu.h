@@ -14,6 +14,9 @@ bool rt_on_gpu(void);
 /* Says on stderr which settings ask for what Weir's driver alone does. */
 void rt_gpu_tell_settings(void);
 
+/* Tells that the driver that was asked for (WEIR_DRIVER) has no device. */
+void rt_gpu_tell_no_device(void);
+
 /* Loads a binary there. On failure `log`, of `bytes`, has a sentence or more about why. */
 CUresult rt_gpu_load(const struct rt_binary *b, CUmodule *module, char *log, size_t bytes);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "base/env.h"
 #include "gpu/pools.h"
 
@@ -38,6 +39,22 @@ static void open_pools(bool asked)
 #undef GPU_BEFORE
 }
 
+/* What looks into the pools of Weir's driver, and would see nothing of the runtime's own; NULL:
+ * nothing does. */
+static const char *watcher(void)
+{
+    static const enum env_variable watchers[] = {ENV_CHECK, ENV_POOLS_FILE, ENV_POOLS_TRACE};
+
+    if (!RT_HAS(weir_last_message))
+        return NULL;
+    for (size_t i = 0; i < WEIR_COUNT(watchers); i++) {
+        const char *value = env_get(watchers[i]);
+        if (value != NULL && *value != '\0' && strcmp(value, "off") != 0)
+            return env_entry(watchers[i])->name;
+    }
+    return NULL;
+}
+
 /* Whether the runtime is to serve, if it can. */
 static bool wants_own(const char *setting)
 {
@@ -48,9 +65,10 @@ static bool wants_own(const char *setting)
 cudaError_t rt_prepare_pools(void)
 {
     const char *setting = env_get(ENV_POOLS);
-    bool own = wants_own(setting);
+    bool own = wants_own(setting) && watcher() == NULL;
 
-    if (!own && setting != NULL && *setting != '\0' && strcmp(setting, "driver") != 0) {
+    if (!wants_own(setting) && setting != NULL && *setting != '\0' &&
+        strcmp(setting, "driver") != 0) {
         fprintf(stderr, "weir: WEIR_POOLS=%s: must be \"own\" or \"driver\"\n", setting);
         return cudaErrorInitializationError;
     }
@@ -63,6 +81,11 @@ void rt_open_pools(void)
 {
     const char *setting = env_get(ENV_POOLS);
 
-    if (wants_own(setting))
+    if (!wants_own(setting))
+        return;
+    if (watcher() == NULL)
         open_pools(setting != NULL && *setting != '\0');
+    else
+        fprintf(stderr, "weir: WEIR_POOLS=own: the driver's pools serve, since %s sees no others\n",
+                watcher());
 }

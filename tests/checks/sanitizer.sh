@@ -33,6 +33,8 @@ check 0 "ERROR SUMMARY: 0 errors" "$sanitizer" --error-exitcode 9 "$pools" right
 check 9 "========= illegal address in kernel fill" "$sanitizer" --error-exitcode 9 "$pools" overrun
 check 9 "ERROR SUMMARY: 1 error" "$sanitizer" --tool=memcheck --error-exitcode=9 "$pools" overrun
 check 0 "ERROR SUMMARY: 1 error" "$sanitizer" "$pools" overrun
+check 9 "WEIR_POOLS=own: the driver's pools serve, since WEIR_CHECK sees no others" \
+    env WEIR_POOLS=own "$sanitizer" --error-exitcode 9 "$pools" overrun
 check 0 "ERROR SUMMARY: 0 errors" "$sanitizer" "$leaks" memory
 check 0 "4096 bytes of device memory" "$sanitizer" --leak-check full "$leaks" memory
 check 0 "ERROR SUMMARY: 5 errors" "$sanitizer" --leak-check full --print-limit 2 "$leaks" memory

@@ -51,6 +51,7 @@ expect 1 'WEIR_DRIVER=/no/such: /no/such: cannot open' WEIR_DRIVER=/no/such ./pr
 expect 1 'it is no driver of CUDA: it has no cuInit' WEIR_DRIVER="${OTHER_DRIVER_WEIR%/*}/libcudart.so.13" ./program
 expect 1 'is for CUDA 12.4, this program.s runtime needs 13.0' WEIR_DRIVER="$other" OTHER_DRIVER_VERSION=12040 ./program
 expect 1 'no CUDA-capable device' WEIR_DRIVER="$other" OTHER_DRIVER_DEVICES=0 ./program
+expect 1 "WEIR_DRIVER=$other: the driver has no device" WEIR_DRIVER="$other" OTHER_DRIVER_INIT=100 ./program
 # What the driver says at the beginning comes through, as code and sentence, and nothing else is taken.
 starts() {
     expect 1 "^$2\$" WEIR_DRIVER="$other" OTHER_DRIVER_INIT="$1" ./again

@@ -77,6 +77,7 @@ if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
     check 1 'WEIR_JIT=quick: must be "baseline", "optimizing" or "both"' env WEIR_JIT=quick "$weir" info
     check 0 "WEIR_WORKER is no setting: is WEIR_WORKERS meant?" env WEIR_WORKER=2 "$weir" info
     check 1 "WEIR_JIT=fast: must be" env WEIR_JIT=fast "$weir" info
+    check 1 'WEIR_DRIVER=cpuu: must be "cpu", "gpu" or "auto"' env WEIR_DRIVER=cpuu "$weir" info
     check 1 'WEIR_SCHEDULE=fixd: must be a whole number, the seed, or "fixed"' env WEIR_SCHEDULE=fixd "$weir" info
     check 0 "WEIR_SCHEDUL is no setting: is WEIR_SCHEDULE meant?" env WEIR_SCHEDUL=2 "$weir" info
     check 3 "0 of 2 orders differ" "$weir" run --schedules=2 sh -c "exit 3"

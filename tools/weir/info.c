@@ -111,12 +111,24 @@ static bool print_own_driver(const char *path)
     return ok;
 }
 
+/* A word that chooses no driver: programs are refused, so this is told here. */
+static bool driver_setting_known(void)
+{
+    static const char *const words[] = {"cpu", "gpu", "auto", NULL};
+    struct diag d = {0};
+    const char *setting = env_get(ENV_DRIVER);
+    if (setting == NULL || strchr(setting, '/') != NULL || env_word(ENV_DRIVER, words, &d))
+        return true;
+    printf("driver:     %s or the path of a libcuda.so.1, with a slash\n", d.text);
+    return false;
+}
+
 /* False when Weir's driver does not work. */
 static bool print_devices(void)
 {
     const char *directory = weir_library_directory();
     char *path = xprintf("%s/libcuda.so.1", directory != NULL ? directory : "../lib");
-    bool ok = print_own_driver(path);
+    bool ok = print_own_driver(path) && driver_setting_known();
     free(path);
     path = weir_gpu_driver();
     if (path != NULL)

@@ -21,7 +21,7 @@ static const char help[] =
     "\n"
     "  --device=gpu    on the driver of this machine's GPU, with Weir's runtime (as "
     "WEIR_DRIVER=gpu);\n"
-    "                  --device=cpu is what happens without it\n"
+    "                  --device=cpu on Weir's, which is what happens without either\n"
     "  --workers N     threads that run kernels (as WEIR_WORKERS=N)\n"
     "  --check=memory  finds accesses of kernels outside of allocations and to freed memory, and\n"
     "                  device memory that the host touches (as WEIR_CHECK=memory)\n"
