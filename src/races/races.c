@@ -111,11 +111,12 @@ static void on_enqueued(const struct observe_work *w)
     races_leave();
 }
 
-/* Kinds that touch the program's memory while they are under way. */
+/* Kinds that touch the program's memory while they are under way. Functions of the driver do not;
+ * one may end what the host waits for before it is over itself. */
 static bool runs_on_device(enum observe_kind kind)
 {
     return kind == OBSERVE_KERNEL || kind == OBSERVE_COPY || kind == OBSERVE_SET ||
-           kind == OBSERVE_INTERNAL || kind == OBSERVE_WRITE_VALUE;
+           kind == OBSERVE_WRITE_VALUE;
 }
 
 static void on_begun(const struct observe_work *w)
