@@ -99,13 +99,26 @@ static enum side side_of(const void *address)
                                         : SIDE_PAGEABLE; /* a wild pointer faults there */
 }
 
-static uint64_t enqueue_copy(struct device_stream *s, const struct copy_args *args)
+/* Copies and fills up to this size take less than having another thread do them. */
+static const uint64_t SHORT_BYTES = 16384;
+
+/* Enqueues a copy or a fill of so many bytes; the calling thread does short ones at once where
+ * nothing is before them. Not in a host function, whose stream is not over, nor for a kernel. */
+static uint64_t enqueue_bytes(struct device_stream *s, struct command *c, uint64_t bytes, bool here)
 {
-    struct command *c = stream_begin(s, COMMAND_COPY);
-    c->copy = *args;
+    if (here && bytes <= SHORT_BYTES && !eager && !ordered && !observed() &&
+        !device_in_host_function())
+        return stream_enqueue_short(s, c);
     uint64_t count = stream_enqueue(s, c);
     work_enqueued(s, count);
     return count;
+}
+
+static uint64_t enqueue_copy(struct device_stream *s, const struct copy_args *args, bool here)
+{
+    struct command *c = stream_begin(s, COMMAND_COPY);
+    c->copy = *args;
+    return enqueue_bytes(s, c, args->width * args->height * args->depth, here);
 }
 
 static void unstage(void *bytes) { atomic_fetch_sub(&staged_bytes, (uint64_t)(uintptr_t)bytes); }
@@ -184,13 +197,13 @@ static enum device_error copy_from_pageable(struct device_stream *s, const struc
     struct copy_args args;
     uint64_t bytes;
     if (would_wait(s) && stage(&args, copy, &bytes)) {
-        enqueue_copy(s, &args);
+        enqueue_copy(s, &args, false);
         device_call(s, unstage, (void *)bytes);
         return device_context_status(s->ctx);
     }
     copy_args_make(&args, copy);
     args.source_read = true;
-    return wait_unseen(s, enqueue_copy(s, &args));
+    return wait_unseen(s, enqueue_copy(s, &args, true));
 }
 
 static enum device_error copy_by_sides(struct device_stream *s, const struct device_copy *copy,
@@ -208,7 +221,7 @@ static enum device_error copy_by_sides(struct device_stream *s, const struct dev
         dst != SIDE_PAGEABLE) {
         return copy_from_pageable(s, copy);
     }
-    uint64_t count = enqueue_copy(s, &args);
+    uint64_t count = enqueue_copy(s, &args, true);
     bool wait = mode == DEVICE_COPY_SYNC ? src != SIDE_DEVICE || dst != SIDE_DEVICE
                                          : host_to_host || dst == SIDE_PAGEABLE;
     if (!wait)
@@ -230,7 +243,7 @@ enum device_error device_copy(struct device_stream *s, const struct device_copy 
     if (mode == DEVICE_COPY_QUEUED) {
         struct copy_args args;
         copy_args_make(&args, copy);
-        enqueue_copy(s, &args);
+        enqueue_copy(s, &args, false);
         return DEVICE_OK;
     }
     /* What is in the stream may still write a source that the host is to read now. */
@@ -259,8 +272,7 @@ enum device_error device_set(struct device_stream *s, const struct device_set *s
         return DEVICE_INVALID_VALUE;
     struct command *c = stream_begin(s, COMMAND_SET);
     set_args_make(&c->set, set);
-    uint64_t count = stream_enqueue(s, c);
-    work_enqueued(s, count);
+    uint64_t count = enqueue_bytes(s, c, c->set.width * c->set.height * c->set.depth, true);
     if (!wait)
         return DEVICE_OK;
     enum side dst = side_of(set->dst);

@@ -215,6 +215,9 @@ void stream_cancel(struct device_stream *s, struct command *c);
 void command_depend(struct command *c, struct device_stream *on, uint64_t count);
 /* Enqueues the filled command, unlocks, and sees to it that it runs; returns its number. */
 uint64_t stream_enqueue(struct device_stream *s, struct command *c);
+/* The same of a command that is over sooner than another thread would begin it: the calling thread
+ * runs it where nothing is before it. */
+uint64_t stream_enqueue_short(struct device_stream *s, struct command *c);
 
 /* The same while there are observers, of a command with nothing to do but to be told of and,
  * perhaps, to take a time. *done: nothing is before it, so that it is complete, and was not
@@ -514,6 +517,8 @@ void sched_give(struct cdp_queue *q);
 struct command *sched_join(struct device_stream *s);
 /* Gets another worker to work if there is something to do and one is asleep. */
 void sched_wake_one(void);
+/* Counts the calling thread as running; false: it may not run anything now. */
+bool sched_begin(void);
 /* The calling thread cannot leave what it executes and waits for a moment; another thread, a new
  * one if need be, works instead of it. */
 void sched_give_way(void);
@@ -579,6 +584,9 @@ void wait_count(struct device_stream *s, uint64_t count, bool any);
  * vain before. `spins`: it may wait for memory that others write, so
  * that what is under way may be in vain. */
 void wait_moment(struct device_stream *s, uint64_t count, uint64_t idle_ns, bool spins);
+/* Runs the stream, which is ready and in no queue, up to that command; by another thread if as many
+ * run as may. */
+void run_short(struct device_stream *s, uint64_t count);
 /* Once, when the schedule is known. */
 void commands_open(void);
 /* A call has enqueued work that accesses memory (device_set_eager). No lock is held. */

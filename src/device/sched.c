@@ -148,6 +148,8 @@ static bool begin_running(void)
     return false;
 }
 
+bool sched_begin(void) { return begin_running(); }
+
 static bool anything(void)
 {
     return atomic_load(&sched.listed) > 0 || atomic_load(&sched.parking.count) > 0;

@@ -260,7 +260,8 @@ static void depend_by_default_stream(struct device_stream *s, struct command *c)
     pthread_mutex_unlock(&ctx->lock);
 }
 
-uint64_t stream_enqueue(struct device_stream *s, struct command *c)
+/* Whether the caller is to see to it that it begins. */
+static bool enqueue(struct device_stream *s, struct command *c, uint64_t *number)
 {
     depend_by_default_stream(s, c);
     uint64_t count = atomic_load_explicit(&s->enqueued, memory_order_relaxed) + 1;
@@ -281,8 +282,23 @@ uint64_t stream_enqueue(struct device_stream *s, struct command *c)
     s->tail = c;
     atomic_store_explicit(&s->enqueued, count, memory_order_seq_cst);
     pthread_mutex_unlock(&s->lock);
-    if (first && command_ready(c))
+    *number = count;
+    return first && command_ready(c);
+}
+
+uint64_t stream_enqueue(struct device_stream *s, struct command *c)
+{
+    uint64_t count;
+    if (enqueue(s, c, &count))
         sched_push(s);
+    return count;
+}
+
+uint64_t stream_enqueue_short(struct device_stream *s, struct command *c)
+{
+    uint64_t count;
+    if (enqueue(s, c, &count))
+        run_short(s, count);
     return count;
 }
 

@@ -51,6 +51,19 @@ static bool help(struct device_stream *s, uint64_t count, struct grid_worker *w,
     return r == SCHED_DONE;
 }
 
+void run_short(struct device_stream *s, uint64_t count)
+{
+    if (!sched_begin()) {
+        sched_push(s);
+        return;
+    }
+    struct grid_worker *w = sched_worker();
+    grid_signals_enter(w);
+    stream_run(s, w, count);
+    grid_signals_leave(w);
+    hand_over();
+}
+
 static bool reached(struct device_stream *s, uint64_t count)
 {
     return stream_completed(s) >= count;

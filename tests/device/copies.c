@@ -181,6 +181,80 @@ static void which_wait(void)
     device_stream_free(s);
 }
 
+/* A short copy or fill into a stream with nothing before it is made by the calling thread; one that
+ * has to wait for another stream is not. */
+static void short_ones(void)
+{
+    struct device_stream *s = device_stream_new(ctx, DEVICE_STREAM_BLOCKING, 0);
+    struct device_stream *legacy = device_stream_legacy(ctx);
+    uint8_t *device = get(0, MEM_DEVICE, 4096), *pinned = get(MEM_HOST, MEM_PINNED, 4096);
+    struct device_copy up = {.dst = device, .src = pinned, .width = 4096};
+    struct device_set set = {.dst = device, .width = 4096, .element = 1, .value = 4};
+    int copied = 0, filled = 0;
+    for (int i = 0; i < 100; i++) {
+        memset(pinned, i, 4096);
+        CHECK_EQ_INT(device_copy(s, &up, DEVICE_COPY_ASYNC), DEVICE_OK);
+        copied += device_stream_query(s) == DEVICE_OK && differing(device, 4096, (uint8_t)i) == 0;
+        CHECK_EQ_INT(device_set(s, &set, false), DEVICE_OK);
+        filled += device_stream_query(s) == DEVICE_OK && differing(device, 4096, 4) == 0;
+    }
+    CHECK(copied > 50 && filled > 50); /* unless all workers were at work */
+    _Atomic int flag = 0;
+    launch(legacy, &spin, 1, &flag);
+    CHECK_EQ_INT(device_copy(s, &up, DEVICE_COPY_ASYNC), DEVICE_OK);
+    CHECK_EQ_INT(device_stream_query(s), DEVICE_NOT_READY);
+    CHECK_EQ_INT(differing(device, 4096, 4), 0);
+    flag = 1;
+    CHECK_EQ_INT(device_stream_sync(s), DEVICE_OK);
+    CHECK_EQ_INT(differing(device, 4096, 99), 0);
+    mem_free(device, MEM_ANY);
+    mem_free(pinned, MEM_ANY);
+    device_stream_free(s);
+}
+
+enum { PASSERS = 4, PASSES = 2000 };
+
+struct passer {
+    struct device_stream *s;
+    uint8_t *from, *to;
+    uint64_t bad;
+};
+
+/* Passes numbers from one place to another by copies into a stream that other threads use, too. */
+static void *pass(void *arg)
+{
+    struct passer *p = arg;
+    struct device_copy one = {.dst = p->to, .src = p->from, .width = 64};
+    struct device_copy two = {.dst = p->to + 64, .src = p->to, .width = 64};
+    for (int i = 0; i < PASSES; i++) {
+        memset(p->from, i, 64);
+        device_copy(p->s, &one, DEVICE_COPY_ASYNC);
+        device_copy(p->s, &two, DEVICE_COPY_ASYNC);
+        device_stream_sync(p->s);
+        p->bad += differing(p->to + 64, 64, (uint8_t)i);
+    }
+    return NULL;
+}
+
+static void many_threads(void)
+{
+    struct device_stream *s = device_stream_new(ctx, DEVICE_STREAM_NONBLOCKING, 0);
+    uint8_t *device = get(0, MEM_DEVICE, 4096), *pinned = get(MEM_HOST, MEM_PINNED, 4096);
+    struct passer passers[PASSERS];
+    pthread_t threads[PASSERS];
+    for (int i = 0; i < PASSERS; i++) {
+        passers[i] = (struct passer){s, pinned + 256 * i, device + 256 * i, 0};
+        pthread_create(&threads[i], NULL, pass, &passers[i]);
+    }
+    for (int i = 0; i < PASSERS; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK_EQ_INT(passers[i].bad, 0);
+    }
+    mem_free(device, MEM_ANY);
+    mem_free(pinned, MEM_ANY);
+    device_stream_free(s);
+}
+
 int main(void)
 {
     begin();
@@ -209,5 +283,7 @@ int main(void)
     pageable_source(5000);
     pageable_source(3000000);
     which_wait();
+    short_ones();
+    many_threads();
     return end();
 }
