@@ -127,6 +127,26 @@ for how in driver jitlink; do
     expect "sass.cubin" "$program" $how sass.cubin
     expect "wrong.ptx" "$program" $how wrong.ptx
 done
+# linked by weircc: files of all kinds, libraries by name, what has no device code left out
+for as in cubin fatbin; do
+    rm -f linked
+    "$weircc" -$as -dlink -arch=sm_90 main.ptx forty.o plain.o -o linked || failed=1
+    expect 42 "$program" load linked
+    "$weircc" -$as -dlink by_weircc.cubin -L. -lplain -lforty -lm -lcudadevrt -Xlinker -s -o linked || failed=1
+    expect 42 "$program" load linked
+    "$weircc" -$as --device-link main.cubin forty.fatbin || failed=1
+    expect 42 "$program" load a_dlink.$as
+    rm linked a_dlink.$as
+    "$weircc" -$as -dlink --dryrun main.cubin forty.fatbin -o linked 2>commands
+    [ ! -e linked ] && grep -q "step=device-link [0-9]* .* main.cubin forty.fatbin" commands || { cat commands; failed=1; }
+    "$weircc" -$as -dlink --keep main.ptx forty.ptx -o linked && expect 42 "$program" load linked || failed=1
+    rm linked
+    expect "holds device code" "$weircc" -$as -dlink plain.o -o linked
+    expect "defined in two modules" "$weircc" -$as -dlink main.ptx forty.ptx forty.cubin -o linked
+    expect "sass.cubin" "$weircc" -$as -dlink sass.cubin -o linked
+    [ ! -e linked ] || failed=1
+done
+expect "input of -dlink -cubin alone" "$weircc" -c forty.cubin
 expect "machine code" "$program" load sass.cubin
 head -c 100 alone.cubin >cut.cubin
 expect "cut off" "$program" load cut.cubin

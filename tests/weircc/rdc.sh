@@ -84,11 +84,15 @@ for name in $(sed -n 's/.*\.entry \(_ZL10own_kernel[A-Za-z0-9_]*\).*/\1/p' main.
     says "entry $name 0"
 done
 
-# Device code alone is linked by nvJitLink: refused, rather than nothing written.
+# Device code alone: one module that defines what both files do.
 for phase in -cubin -fatbin; do
     run weircc $phase -dlink main.o helper.o -o linked
-    fails
-    says 'nvJitLink'
+    ok
+    run weir dump --ptx linked
+    ok
+    says '.visible .entry _Z6kernelPi'
+    says '_Z6helperi'
+    rm -f linked
 done
 
 # Two stages, the last by the host compiler.

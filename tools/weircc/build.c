@@ -25,6 +25,7 @@ static const struct {
     {".i", INPUT_C_PREPROCESSED},
     {".ptx", INPUT_PTX},
     {".fatbin", INPUT_FATBIN},
+    {".cubin", INPUT_CUBIN},
     {".o", INPUT_OBJECT},
     {".obj", INPUT_OBJECT},
     {".a", INPUT_OBJECT},
@@ -67,11 +68,11 @@ static bool input_kind(const struct driver *dr, const char *path, enum input_kin
                                              : INPUT_CXX;
         return true;
     }
-    if (strcmp(suffix, ".cubin") == 0)
+    if (strcmp(suffix, ".cubin") == 0 && dr->build.linked_as == PHASE_DLINK)
         return diag_set(
             d, 0, 0,
             "'%s' holds machine code of a GPU, which cannot run here: build PTX instead "
-            "(-ptx or -fatbin)",
+            "(-ptx or -fatbin); what weircc -cubin writes is an input of -dlink -cubin alone",
             path);
     return known || diag_set(d, 0, 0, "Don't know what to do with '%s'", path);
 }
@@ -130,10 +131,11 @@ static bool choose(struct driver *dr)
     p->dependencies = with_compile || p->phase == PHASE_DEPENDENCIES;
     if (p->phase == PHASE_CPLUSPLUS && p->rdc)
         return diag_set(&dr->diag, 0, 0, "-cuda is not supported with -rdc=true: compile with -dc");
-    if ((p->phase == PHASE_CUBIN || p->phase == PHASE_FATBIN) && c->given[OPT_device_link])
-        return diag_set(&dr->diag, 0, 0,
-                        "-dlink to a cubin or fat binary is not supported: nvJitLink and "
-                        "cuLinkAddFile link objects to one");
+    p->linked_as = PHASE_DLINK;
+    if ((p->phase == PHASE_CUBIN || p->phase == PHASE_FATBIN) && c->given[OPT_device_link]) {
+        p->linked_as = p->phase;
+        p->phase = PHASE_DLINK;
+    }
     p->run_after = c->given[OPT_run] && p->phase == PHASE_LINK;
     if (with_compile && p->phase == PHASE_PREPROCESS)
         return diag_set(&dr->diag, 0, 0,
@@ -242,8 +244,14 @@ static char *linked_name(const struct driver *dr)
     if (dr->options.value[OPT_output_file] != NULL)
         return xstrdup(dr->options.value[OPT_output_file]);
     static const char *const names[] = {
-        [PHASE_LINK] = "a.out", [PHASE_LIB] = "a.a", [PHASE_DLINK] = "a_dlink.o"};
-    return in_output_directory(dr, names[dr->build.phase], "");
+        [PHASE_LINK] = "a.out",
+        [PHASE_LIB] = "a.a",
+        [PHASE_DLINK] = "a_dlink.o",
+        [PHASE_CUBIN] = "a_dlink.cubin",
+        [PHASE_FATBIN] = "a_dlink.fatbin",
+    };
+    enum phase as = dr->build.phase == PHASE_DLINK ? dr->build.linked_as : dr->build.phase;
+    return in_output_directory(dr, names[as], "");
 }
 
 /* An output must not overwrite an input: `weircc -o a.cu a.cu` is a slip that costs the source. */
@@ -264,15 +272,20 @@ static bool check_not_input(const struct driver *dr, const char *output, struct 
 /* ---- inputs ---- */
 
 /* Whether the phase does anything with inputs of this kind, and whether that is a job. */
-static bool takes(enum phase phase, bool rdc, enum input_kind kind, bool *job)
+static bool takes(const struct build *p, enum input_kind kind, bool *job)
 {
+    const enum phase phase = p->phase;
+    bool linked = phase == PHASE_DLINK && p->linked_as == PHASE_DLINK; /* into an object */
     *job = false;
+    if (phase == PHASE_DLINK && !linked && (kind == INPUT_FATBIN || kind == INPUT_PTX))
+        return true; /* as they are */
     switch (kind) {
+    case INPUT_CUBIN:
     case INPUT_OBJECT: return true; /* nothing is left to do for it before linking, as with nvcc */
-    case INPUT_FATBIN: return *job = phase == PHASE_DLINK || (phase == PHASE_COMPILE && rdc);
+    case INPUT_FATBIN: return *job = linked || (phase == PHASE_COMPILE && p->rdc);
     case INPUT_PTX:
-        return *job = phase == PHASE_DLINK || phase == PHASE_FATBIN || phase == PHASE_CUBIN ||
-                      (phase == PHASE_COMPILE && rdc);
+        return *job = linked || phase == PHASE_FATBIN || phase == PHASE_CUBIN ||
+                      (phase == PHASE_COMPILE && p->rdc);
     case INPUT_CUDA: *job = true; return true;
     case INPUT_C_PREPROCESSED:
     case INPUT_CXX_PREPROCESSED: *job = is_linking(phase) || phase == PHASE_COMPILE; return true;
@@ -300,7 +313,7 @@ static bool add_input(struct driver *dr, const char *path)
     bool is_stdin = strcmp(path, "-") == 0;
     if (!is_stdin && !check_readable(path, d))
         return false;
-    if (!takes(p->phase, p->rdc, kind, &is_job))
+    if (!takes(p, kind, &is_job))
         return diag_set(d, 0, 0,
                         "'%s': %s files are only allowed with '--device-c (-dc)', '--device-link "
                         "(-dlink)'%s",

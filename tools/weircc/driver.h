@@ -36,6 +36,7 @@ enum input_kind {
     INPUT_C_PREPROCESSED,   /* .i */
     INPUT_PTX,
     INPUT_FATBIN,
+    INPUT_CUBIN,  /* a container that stands for one */
     INPUT_OBJECT, /* also archives and shared libraries: for the linker as they are */
 };
 
@@ -53,6 +54,7 @@ struct job {
 struct build {
     enum phase phase;
     bool rdc;               /* relocatable device code */
+    enum phase linked_as;   /* of PHASE_DLINK: itself, or PHASE_CUBIN, PHASE_FATBIN: device code */
     bool dependencies;      /* a rule is written */
     bool skip_system;       /* without system headers */
     bool run_after;         /* -run */

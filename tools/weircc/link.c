@@ -1,6 +1,7 @@
 /* After compilation: programs, shared and static libraries, device linking, running. */
-#include "driver.h"
+#include "device_link.h"
 #include "files.h"
+#include "steps.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,9 +31,29 @@ int wrap_device_code(struct driver *dr, const char *fatbin, const char *object)
     return work_run(&dr->work, &argv, "wrap", NULL, &dr->diag);
 }
 
+/* Linked device code by itself. */
+static int link_image(struct driver *dr)
+{
+    const struct build *p = &dr->build;
+    struct strlist files = {0};
+    char *ptx = work_file(&dr->work, p->output, ".ptx", &dr->diag);
+    if (ptx == NULL)
+        return 1;
+    list_add(&files, "%d", p->arch.number);
+    list_add(&files, "%s", ptx);
+    device_link_inputs(dr, &files);
+    int status = step_run_all(dr, STEP_DEVICE_LINK, &files);
+    if (status == 0)
+        status = step_run(dr, p->linked_as == PHASE_CUBIN ? STEP_CUBIN : STEP_FATBIN, ptx,
+                          p->output, NULL);
+    return status;
+}
+
 int link_device(struct driver *dr)
 {
     const struct build *p = &dr->build;
+    if (p->linked_as != PHASE_DLINK)
+        return link_image(dr);
     struct strlist argv = {0};
     list_add(&argv, "%s", dr->tools.cxx);
     list_add(&argv, "-r");

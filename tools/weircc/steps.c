@@ -10,6 +10,7 @@
 #include "ccbin/host_text.h"
 #include "cplusplus.h"
 #include "debug_data.h"
+#include "device_link.h"
 #include "entities.h"
 #include "fatbin.h"
 #include "grid_constants.h"
@@ -97,7 +98,7 @@ static bool host_records_rdc(const char *const *files, struct diag *d)
     return host_records_add_file(files[0], files[1], true, d);
 }
 
-enum { MAX_FILES = 3 };
+enum { MAX_FILES = 3, ANY_FILES = -1, /* two or more */ };
 
 static const struct {
     const char *name;
@@ -107,6 +108,7 @@ static const struct {
     [STEP_FATBIN] = {"fatbin", 2, fatbin},
     [STEP_FATBIN_BOTH] = {"fatbin-both", 3, fatbin_both},
     [STEP_CUBIN] = {"cubin", 2, cubin},
+    [STEP_DEVICE_LINK] = {"device-link", ANY_FILES, device_link_write},
     [STEP_DEVICE_SYMBOLS] = {"device-symbols", 2, device_symbols},
     [STEP_BOOLS] = {"bools", 1, rewrite_bools},
     [STEP_CASTS] = {"casts", 1, rewrite_casts},
@@ -128,14 +130,22 @@ int step_run(struct driver *dr, enum step step, const char *first, const char *s
              const char *third)
 {
     const char *const files[MAX_FILES] = {first, second, third};
+    struct strlist list = {0};
+    for (int i = 0; i < steps[step].files; i++)
+        list_add(&list, "%s", files[i]);
+    return step_run_all(dr, step, &list);
+}
+
+int step_run_all(struct driver *dr, enum step step, const struct strlist *files)
+{
     struct strlist argv = {0};
     list_add(&argv, "%s", dr->tools.self);
     list_add(&argv, "%s%s", option, steps[step].name);
-    for (int i = 0; i < steps[step].files; i++)
-        list_add(&argv, "%s", files[i]);
+    list_add_all(&argv, NULL, files);
     if (!work_show(&dr->work, &argv))
         return 0;
-    return steps[step].run(files, &dr->diag) ? 0 : 1;
+    vec_push(&argv, NULL); /* ends them */
+    return steps[step].run((const char *const *)argv.items + 2, &dr->diag) ? 0 : 1;
 }
 
 int step_command(int argc, char **argv)
@@ -144,7 +154,8 @@ int step_command(int argc, char **argv)
         return -1;
     for (size_t i = 0; i < WEIR_COUNT(steps); i++) {
         struct diag d = {0};
-        if (strcmp(argv[1] + strlen(option), steps[i].name) != 0 || argc - 2 != steps[i].files)
+        bool fits = steps[i].files == ANY_FILES ? argc - 2 >= 2 : argc - 2 == steps[i].files;
+        if (strcmp(argv[1] + strlen(option), steps[i].name) != 0 || !fits)
             continue;
         if (steps[i].run((const char *const *)argv + 2, &d))
             return 0;

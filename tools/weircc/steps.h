@@ -11,6 +11,7 @@ enum step {
     STEP_FATBIN,         /* PTX, fat binary: writes the container */
     STEP_FATBIN_BOTH,    /* PTX, its form for GPUs (gpu/form.h), fat binary: the same with both */
     STEP_CUBIN,          /* PTX, container: the same for the one that stands for a cubin */
+    STEP_DEVICE_LINK,    /* architecture, PTX, any files: links their device code (device_link.h) */
     STEP_DEVICE_SYMBOLS, /* fat binary, assembler text: writes what puts it into an object */
     STEP_BOOLS,          /* LLVM text: rewrites it in place (bools.h) */
     STEP_CASTS,          /* LLVM text: rewrites it in place (casts.h) */
@@ -30,6 +31,8 @@ enum step {
 /* Carries a step out, or only lists it. Files that the step does not have are NULL. Exit status. */
 int step_run(struct driver *dr, enum step step, const char *first, const char *second,
              const char *third);
+/* The same for a step that has any number of files. */
+int step_run_all(struct driver *dr, enum step step, const struct strlist *files);
 
 /* The command "weircc --step=NAME FILE...". Exit status, -1 when the arguments are none. */
 int step_command(int argc, char **argv);
