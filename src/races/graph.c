@@ -10,6 +10,7 @@ struct graph_node {
     uint32_t branch; /* 0: of the graph itself */
     uint64_t *before;
     uint32_t words;
+    struct shadow_range copies[2]; /* what it reads and writes, if it is a copy */
 };
 
 struct graph {
@@ -66,8 +67,28 @@ void graph_unref(struct graph *g)
     free(g);
 }
 
+void graph_copies(uint64_t number, void (*each)(const struct shadow_range *, void *), void *self)
+{
+    const struct graph *g = graph_of(number);
+    for (size_t i = 0; i < g->nodes.count; i++)
+        for (int k = 0; k < 2 && g->nodes.items[i].copies[k].high != 0; k++)
+            each(&g->nodes.items[i].copies[k], self);
+}
+
+static void node_copies(struct graph *g, const struct observe_node *told)
+{
+    struct graph_node *n = &g->nodes.items[told->node];
+    if (told->work.kind != OBSERVE_COPY)
+        return;
+    n->copies[0] = copy_source(&told->work);
+    n->copies[1] = copy_target(&told->work);
+    for (int k = 0; k < 2; k++)
+        scopes_note(&n->copies[k], told->graph);
+}
+
 void order_graph_ended(uint64_t number)
 {
+    scopes_graph_ended(number);
     for (size_t i = 0; i < graphs.count; i++)
         if (graphs.items[i]->number == number) {
             graph_unref(graphs.items[i]);
@@ -109,8 +130,11 @@ static void node_follows(struct graph *g, struct graph_node *n, uint32_t other)
 void order_graph_node(const struct observe_node *told)
 {
     struct graph *g = graph_of(told->graph);
-    if (told->changed)
-        return; /* edges stay */
+    if (told->changed) { /* edges stay */
+        if (told->node < g->nodes.count)
+            node_copies(g, told);
+        return;
+    }
     while (g->nodes.count <= told->node)
         vec_push(&g->nodes, (struct graph_node){0});
     struct graph_node n = {.branch = told->branch};
@@ -123,4 +147,5 @@ void order_graph_node(const struct observe_node *told)
     for (uint32_t i = 0; i < told->after_count; i++)
         node_follows(g, &n, told->after[i]);
     g->nodes.items[told->node] = n;
+    node_copies(g, told);
 }

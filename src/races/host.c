@@ -139,12 +139,9 @@ static void close_what_must(void)
 
 /* ---- what devices do ---- */
 
-void races_host_memory(const struct observe_memory *m, bool made)
+/* That is no memory which the host shares with devices any more. */
+static void drop(uint64_t low, uint64_t high)
 {
-    if (m->kind != OBSERVE_MANAGED && m->kind != OBSERVE_PINNED && m->kind != OBSERVE_REGISTERED)
-        return;
-    uint64_t low = m->address, high = low + m->bytes;
-    open_all();
     size_t kept = 0;
     for (size_t i = 0; i < shared.count; i++)
         if (shared.items[i].high <= low || shared.items[i].low >= high)
@@ -158,6 +155,15 @@ void races_host_memory(const struct observe_memory *m, bool made)
             moment_unref(under_way.items[i].moment);
     }
     under_way.count = kept;
+}
+
+void races_host_memory(const struct observe_memory *m, bool made)
+{
+    if (m->kind != OBSERVE_MANAGED && m->kind != OBSERVE_PINNED && m->kind != OBSERVE_REGISTERED)
+        return;
+    uint64_t low = m->address, high = low + m->bytes;
+    open_all();
+    drop(low, high);
     if (!made)
         return;
     /* Pages at the ends of what the program has registered hold other data of its own. */
@@ -175,8 +181,31 @@ void races_host_watch(uint64_t low, uint64_t high)
     for (size_t i = 0; i < shared.count; i++)
         if (shared.items[i].low < high && shared.items[i].high > low)
             return;
-    if (pages.low < pages.high && pageable_may_close(pages.low, pages.high))
-        vec_push(&shared, (struct shared){low, high, pages, true});
+    if (pages.low >= pages.high || !pageable_may_close(pages.low, pages.high))
+        pages = (struct span){0}; /* that it ends is seen */
+    vec_push(&shared, (struct shared){low, high, pages, true});
+}
+
+bool races_host_idle(void) { return under_way.count == 0; }
+
+bool races_host_is_under_way(uint64_t low, uint64_t high)
+{
+    for (size_t i = 0; i < under_way.count; i++)
+        if (under_way.items[i].low < high && under_way.items[i].high > low)
+            return true;
+    return false;
+}
+
+void races_host_gone(uint64_t low, uint64_t high)
+{
+    drop(low, high);
+    pageable_changed();
+    close_what_must();
+}
+
+struct moment *races_host_function(void)
+{
+    return function != NULL && pthread_equal(function_thread, pthread_self()) ? function : NULL;
 }
 
 /* Nothing is under way there any more. */
@@ -210,6 +239,7 @@ void races_host_pending(struct moment *m, enum access how, uint64_t low, uint64_
             continue;
         }
         vec_push(&under_way, (struct under_way){moment_ref(m), how, from, to, pages});
+        released_matters();
     }
 }
 
@@ -227,6 +257,8 @@ void races_host_saw(void)
         close_what_must();
     if (kept == 0 && had > 0 && running == 0)
         unwatch();
+    if (kept == 0 && order_pending() == 0)
+        scopes_forget();
 }
 
 /* ---- turns ---- */
@@ -414,7 +446,7 @@ static void look(uint64_t at, enum access how, const void *at_pc)
         inside = at >= shared.items[i].low && at < shared.items[i].high;
     if (!inside)
         return;
-    if (function != NULL && pthread_equal(function_thread, pthread_self())) {
+    if (races_host_function() != NULL) {
         sync_function_touches(at_pc);
         function->pc = pc;
         shadow_access(function, how, at, at + 1, held_race);

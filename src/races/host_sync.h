@@ -1,9 +1,10 @@
-/* host_sync: what the library that stands before the pthread functions of a program (tools/sync)
- * tells the check for races, once the check has begun. */
+/* host_sync: what the library that stands before a program's functions of pthreads, and those that
+ * give memory back (tools/sync), tells the check for races, once the check has begun. */
 #ifndef WEIR_RACES_HOST_SYNC_H
 #define WEIR_RACES_HOST_SYNC_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum host_sync {
     HOST_RELEASE, /* before a thread unlocks, signals or posts the object, or comes to a barrier */
@@ -17,6 +18,9 @@ struct host_sync_listener {
     /* Calls that return to this code are `own`: they are not the program's, unless a function of
      * the program ends with one. */
     const void *low, *high;
+    /* Memory of the program's own is about to be given back by that call: only while *watching. */
+    void (*releases)(const void *at, uint64_t bytes, const char *call, const void *caller);
+    const bool *watching;
 };
 
 /* What that library exports: from now on it tells the listener, which must stay valid. */

@@ -59,6 +59,13 @@ struct observe_id graph_launched(uint64_t number, const struct observe_id *now);
 /* Whether the node comes after the other one. */
 bool graph_comes_after(const struct graph *g, uint32_t node, uint32_t before);
 void order_graph_node(const struct observe_node *n);
+/* The bytes between which a copy reads or writes. */
+struct shadow_range;
+struct shadow_range copy_source(const struct observe_work *w);
+struct shadow_range copy_target(const struct observe_work *w);
+/* Calls each(...) for what the copies of a graph touch, both ends. */
+void graph_copies(uint64_t graph, void (*each)(const struct shadow_range *r, void *self),
+                  void *self);
 void order_graph_ended(uint64_t graph);
 
 /* ---- their launches (launch.c) ---- */
@@ -113,6 +120,7 @@ struct moment {
     const void *kernel;
     const void *function;     /* of the host */
     const void *pc;           /* MOMENT_HOST: of the instruction */
+    const char *ends;         /* MOMENT_HOST: the call that gives memory back, or SCOPE_ENDS */
     struct finding_site site; /* that enqueued it */
     struct moment_sites *sites;
     struct moment_warps *warps;
@@ -146,6 +154,8 @@ void order_child(const struct observe_id *child, const struct observe_id *parent
 /* Returns whether it was work that accesses memory. */
 bool order_ended(const struct observe_id *id);
 uint32_t order_pending(void); /* works that have not ended */
+/* Whether a graph that is under way has a copy that touches some of it. */
+bool order_graph_reaches(uint64_t low, uint64_t high);
 struct moment *order_point(enum moment_kind kind, uint64_t stream, bool ordered);
 struct moment *order_host(const void *pc);
 /* What the host does from now on comes after the moment. */
@@ -236,6 +246,36 @@ void races_host_watch(uint64_t low, uint64_t high);
 
 /* Whether these pages may lose their rights. */
 bool pageable_may_close(uint64_t low, uint64_t high);
+void pageable_changed(void); /* memory was given back */
+
+/* Whether such work touches some of it. They are no memory of that kind any more. */
+bool races_host_is_under_way(uint64_t low, uint64_t high);
+void races_host_gone(uint64_t low, uint64_t high);
+bool races_host_idle(void); /* no such work is under way */
+/* The host function that runs on this thread; NULL: none. */
+struct moment *races_host_function(void);
+
+/* ---- memory of the program's own that ends (released.c) ---- */
+
+/* From then on it matters which memory the program gives back. */
+void released_matters(void);
+/* The host ends the memory at that moment. */
+void released(struct moment *m, uint64_t low, uint64_t high);
+
+/* ---- local variables (scopes.c) ---- */
+
+#define SCOPE_ENDS "return"
+
+/* Work that touches these bytes is enqueued, or, by the number of a graph, is a node of that. */
+void scopes_note(const struct shadow_range *r, uint64_t graph);
+/* The host launches the graph. */
+void scopes_launched(uint64_t graph);
+/* Functions had returned whose variables a copy was launched for, which may crash the program. */
+bool scopes_are_stale(void);
+void scopes_graph_ended(uint64_t graph);
+/* Looks which functions of the calling thread have returned. */
+void scopes_look(void);
+void scopes_forget(void); /* nothing is under way */
 
 /* ---- what threads of the host synchronize by (sync.c) ---- */
 

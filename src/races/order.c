@@ -453,6 +453,22 @@ bool order_ended(const struct observe_id *id)
     return false;
 }
 
+static void reaches(const struct shadow_range *r, void *self)
+{
+    struct shadow_range *asked = self; /* high 0: it is found */
+    if (r->low < asked->high && r->high > asked->low)
+        asked->high = 0;
+}
+
+bool order_graph_reaches(uint64_t low, uint64_t high)
+{
+    struct shadow_range asked = {low, high};
+    for (size_t i = 0; i < pending.count && asked.high != 0; i++)
+        if (pending.items[i]->work == OBSERVE_GRAPH && pending.items[i]->launch != NULL)
+            graph_copies(launch_graph(pending.items[i]->launch), reaches, &asked);
+    return asked.high == 0;
+}
+
 uint32_t order_pending(void) { return (uint32_t)(pending.count + children.count); }
 
 struct moment *order_point(enum moment_kind kind, uint64_t stream, bool ordered)

@@ -31,12 +31,15 @@ static bool read_maps(uint64_t low, uint64_t high)
     return may;
 }
 
+static struct {
+    uint64_t low, high;
+    bool may;
+} known[KNOWN]; /* graphs are launched again and again */
+
+void pageable_changed(void) { memset(known, 0, sizeof known); }
+
 bool pageable_may_close(uint64_t low, uint64_t high)
 {
-    static struct {
-        uint64_t low, high;
-        bool may;
-    } known[KNOWN]; /* graphs are launched again and again */
     static uint32_t next;
     for (int i = 0; i < KNOWN; i++)
         if (known[i].low == low && known[i].high == high && high != 0)

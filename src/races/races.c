@@ -41,6 +41,25 @@ static void box(void (*each)(struct moment *, enum access, uint64_t, uint64_t), 
             each(m, how, at + z * slice + y * pitch, at + z * slice + y * pitch + width);
 }
 
+static struct shadow_range copy_range(const struct observe_work *w, const void *at, uint64_t pitch,
+                                      uint64_t slice)
+{
+    uint64_t height = w->copy.height > 0 ? w->copy.height - 1 : 0;
+    uint64_t depth = w->copy.depth > 0 ? w->copy.depth - 1 : 0;
+    uint64_t low = (uint64_t)(uintptr_t)at;
+    return (struct shadow_range){low, low + depth * slice + height * pitch + w->copy.width};
+}
+
+struct shadow_range copy_source(const struct observe_work *w)
+{
+    return copy_range(w, w->copy.src, w->copy.src_pitch, w->copy.src_slice);
+}
+
+struct shadow_range copy_target(const struct observe_work *w)
+{
+    return copy_range(w, w->copy.dst, w->copy.dst_pitch, w->copy.dst_slice);
+}
+
 /* The call that enqueues such a copy reads its source, and is done with it when it returns. */
 static void call_reads(const struct observe_work *w)
 {
@@ -54,15 +73,11 @@ static void call_reads(const struct observe_work *w)
  * returns. */
 static void watch_pageable(const struct observe_work *w)
 {
-    uint64_t height = w->copy.height > 0 ? w->copy.height - 1 : 0;
-    uint64_t depth = w->copy.depth > 0 ? w->copy.depth - 1 : 0;
-    uint64_t from = (uint64_t)(uintptr_t)w->copy.src, to = (uint64_t)(uintptr_t)w->copy.dst;
+    struct shadow_range from = copy_source(w), to = copy_target(w);
     if (w->copy.from == OBSERVE_PAGEABLE)
-        races_host_watch(from, from + depth * w->copy.src_slice + height * w->copy.src_pitch +
-                                   w->copy.width);
+        races_host_watch(from.low, from.high);
     if (w->copy.to == OBSERVE_PAGEABLE)
-        races_host_watch(to, to + depth * w->copy.dst_slice + height * w->copy.dst_pitch +
-                                 w->copy.width);
+        races_host_watch(to.low, to.high);
 }
 
 static void work_accesses(struct moment *m, const struct observe_work *w)
@@ -101,9 +116,26 @@ static void on_stream_made(const struct observe_stream *s)
     races_leave();
 }
 
+/* Copies that may yet touch variables of functions of the calling thread. */
+static void note_scopes(const struct observe_work *w)
+{
+    if (w->kind == OBSERVE_GRAPH && w->launcher.count == 0) {
+        released_matters();
+        scopes_launched(w->graph);
+    }
+    if (w->kind != OBSERVE_COPY || w->id.node != 0)
+        return;
+    struct shadow_range from = copy_source(w), to = copy_target(w);
+    if (!w->copy.staged)
+        scopes_note(&from, 0);
+    scopes_note(&to, 0);
+}
+
 static void on_enqueued(const struct observe_work *w)
 {
     races_enter();
+    scopes_look();
+    note_scopes(w);
     struct moment *m = order_enqueued(w);
     if (m != NULL)
         work_accesses(m, w);
@@ -132,7 +164,10 @@ static void on_begun(const struct observe_work *w)
     }
     if (runs_on_device(w->kind))
         races_host_work_begins();
+    bool crashes = w->kind == OBSERVE_COPY && scopes_are_stale();
     races_leave();
+    if (crashes)
+        report_flush();
 }
 
 static void on_ended(const struct observe_id *id, enum observe_kind kind)
@@ -287,6 +322,7 @@ static void on_memory(const struct observe_memory *told, bool made)
 {
     uint64_t low = told->address, high = low + told->bytes;
     races_enter();
+    scopes_look();
     races_host_memory(told, made);
     report_memory(told, made);
     if (told->kind == OBSERVE_POOL && told->pool != 0) { /* 0: addresses of a graph's memory */
@@ -335,6 +371,7 @@ static void on_graph_ended(uint64_t graph)
 static void on_host_saw(const struct observe_seen *s)
 {
     races_enter();
+    scopes_look();
     order_host_saw(s);
     races_host_saw();
     if (order_pending() == 0)

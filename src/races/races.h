@@ -4,8 +4,9 @@
  *
  * How it is divided: clock.c, graph.c and order.c know what comes after what, sync.c what
  * the host's locks add to it; shadow.c keeps who last read
- * and wrote each byte; host.c sees the host's own accesses; report.c writes what was found;
- * races.c is the observer, which brings them together. */
+ * and wrote each byte; host.c sees the host's own accesses, released.c and scopes.c the end of
+ * memory of its own; report.c writes what was found; races.c is the observer, which brings them
+ * together. */
 #ifndef WEIR_RACES_RACES_H
 #define WEIR_RACES_RACES_H
 
@@ -36,5 +37,10 @@ bool races_signal(int signal, siginfo_t *info, void *context, bool device_work);
 /* The calling thread has synchronized with others by the object. From any thread, also in handlers
  * of signals. `own`: by a call that returns to the library that the check is in. */
 void races_host_sync(enum host_sync how, const void *object, bool own);
+
+/* A call of the program is about to give memory back: `free` and the like. From any thread. It need
+ * not be told while races_watching is false. */
+void races_host_releases(const void *at, uint64_t bytes, const char *call, const void *caller);
+extern bool races_watching;
 
 #endif

@@ -14,6 +14,7 @@ struct side {
     const char *name;            /* of a kernel, as people write it */
     struct finding_place source; /* of a kernel's instruction */
     const void *pc;              /* of the host's */
+    const char *ends;            /* it gives memory back (struct moment) */
     struct finding_site site;
     struct moment *moment; /* until it is written; NULL: no kernel's */
     bool thread_known;
@@ -184,6 +185,7 @@ static struct side side_of(const struct moment *m, enum access how, uint64_t at)
 {
     struct side s = {
         .how = how, .kind = m->kind, .work = m->work, .id = m->id, .pc = m->pc, .site = m->site};
+    s.ends = m->ends;
     if (m->kind != MOMENT_WORK || m->work != OBSERVE_KERNEL)
         return s;
     s.moment = moment_ref((struct moment *)m);
@@ -313,12 +315,22 @@ void report_put_kernel(struct strbuf *sb, const char *name)
     short_name(sb, name);
 }
 
+/* The end of a function, whose variables go. */
+static bool is_scope(const struct side *s)
+{
+    return s->ends != NULL && strcmp(s->ends, SCOPE_ENDS) == 0;
+}
+
 static void append_side(struct strbuf *sb, const struct side *s)
 {
     switch (s->kind) {
     case MOMENT_HOST:
-        sb_printf(sb, "%s by the host at ", how_word(s->how));
+        if (is_scope(s))
+            sb_printf(sb, "end of the function that it is local to, which returned to ");
+        else
+            sb_printf(sb, "%s by the host at ", s->ends != NULL ? "free" : how_word(s->how));
         finding_put_place(sb, &s->source);
+        finding_put_call(sb, is_scope(s) ? NULL : s->ends);
         return;
     case MOMENT_ALLOCATION: sb_printf(sb, "allocation"); break;
     case MOMENT_FREE: sb_printf(sb, "free"); break;
@@ -388,7 +400,8 @@ static void append_advice(struct strbuf *sb, const struct finding *f)
 {
     const struct side *a = &f->sides[0], *b = &f->sides[1];
     if (f->ordered) {
-        sb_printf(sb, "free the memory after its last use");
+        sb_printf(sb, is_scope(a) ? "use memory that lives longer than the function"
+                                  : "free the memory after its last use");
         return;
     }
     if (a->id.node != 0 && b->id.node != 0 && a->id.stream == b->id.stream &&
@@ -405,9 +418,13 @@ static void append_advice(struct strbuf *sb, const struct finding *f)
         sb_printf(sb, " (cudaStreamSynchronize, or cudaEventSynchronize with an event recorded "
                       "after ");
         finding_put_place(sb, &work->call);
+        const struct side *host = work == a ? b : a;
+        if (is_scope(host)) {
+            sb_printf(sb, ") before the function returns, or use memory that lives longer");
+            return;
+        }
         sb_printf(sb, ") before the host goes on to ");
-        finding_put_place(sb, work == a ? (b->kind == MOMENT_HOST ? &b->source : &b->call)
-                                        : (a->kind == MOMENT_HOST ? &a->source : &a->call));
+        finding_put_place(sb, host->kind == MOMENT_HOST ? &host->source : &host->call);
         return;
     }
     if (a->kind == MOMENT_FREE) { /* what uses the memory must come first */
@@ -442,7 +459,8 @@ static void append_text(struct strbuf *sb, const struct finding *f)
 
 static void append_json_side(struct strbuf *sb, const struct side *s)
 {
-    sb_printf(sb, "{\"kind\": \"%s\", \"access\": \"%s\"", kind_word(s), how_word(s->how));
+    sb_printf(sb, "{\"kind\": \"%s\", \"access\": \"%s\"", kind_word(s),
+              s->ends != NULL ? "free" : how_word(s->how));
     if (s->id.stream != 0)
         sb_printf(sb, ", \"stream\": %llu", (unsigned long long)s->id.stream);
     if (s->id.node != 0)

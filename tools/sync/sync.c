@@ -18,26 +18,24 @@
 #include <string.h>
 #include <time.h>
 
-#include "races/host_sync.h"
+#include "internal.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-static const struct host_sync_listener *listener;
+const struct host_sync_listener *sync_listener;
 
 EXPORT host_sync_listen_fn weir_host_sync_listen;
 EXPORT void weir_host_sync_listen(const struct host_sync_listener *l)
 {
-    __atomic_store_n(&listener, l, __ATOMIC_RELEASE);
+    __atomic_store_n(&sync_listener, l, __ATOMIC_RELEASE);
 }
 
 /* A child of fork has one thread: what the others had locked of the check stays so. */
-static void in_child(void) { __atomic_store_n(&listener, NULL, __ATOMIC_RELAXED); }
+static void in_child(void) { __atomic_store_n(&sync_listener, NULL, __ATOMIC_RELAXED); }
 
 __attribute__((constructor)) static void begin(void) { pthread_atfork(NULL, NULL, in_child); }
 
 static void tell(enum host_sync how, const void *object, const void *caller)
 {
-    const struct host_sync_listener *l = __atomic_load_n(&listener, __ATOMIC_ACQUIRE);
+    const struct host_sync_listener *l = __atomic_load_n(&sync_listener, __ATOMIC_ACQUIRE);
     if (l == NULL)
         return;
     bool own = (uintptr_t)caller - (uintptr_t)l->low < (uintptr_t)l->high - (uintptr_t)l->low;
@@ -48,11 +46,9 @@ static void tell(enum host_sync how, const void *object, const void *caller)
 
 /* ---- the functions themselves ---- */
 
-typedef void (*function)(void);
-
 /* glibc has two kinds of condition variables for x86-64, by version of the symbol, and dlsym may
  * give the one of long ago. Elsewhere there is no such version. */
-static function find(const char *name)
+static sync_function find(const char *name)
 {
     void *found = strncmp(name, "pthread_cond_", strlen("pthread_cond_")) == 0
                       ? dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2")
@@ -63,27 +59,20 @@ static function find(const char *name)
         fprintf(stderr, "weir: the program calls %s, which no library of the process has\n", name);
         abort();
     }
-    function f;
+    sync_function f;
     memcpy(&f, &found, sizeof f);
     return f;
 }
 
-static function need(function *cache, const char *name)
+sync_function sync_need(sync_function *cache, const char *name)
 {
-    function f = __atomic_load_n(cache, __ATOMIC_RELAXED);
+    sync_function f = __atomic_load_n(cache, __ATOMIC_RELAXED);
     if (f == NULL) {
         f = find(name);
         __atomic_store_n(cache, f, __ATOMIC_RELAXED);
     }
     return f;
 }
-
-#define CALLER __builtin_return_address(0)
-
-/* The next library's function of that name. */
-#define NEXT(name)                                                                                 \
-    static function cache;                                                                         \
-    __typeof__(&(name)) next = (__typeof__(&(name)))need(&cache, #name)
 
 /* An object is acquired when the function succeeds; a lock of a thread that died with it is, too.
  */

@@ -1,0 +1,56 @@
+/* released: memory of the program's own that it gives back (free, realloc, munmap) while work still
+ * reads or writes it: copies of graphs and what goes through registered memory.
+ *
+ * tools/sync tells of it before it is done. What is under way there races with the call; then the
+ * bytes are other memory. A graph that is launched may not have come to its copy: for that the call
+ * counts as a write, which is before what is launched from then on. */
+#include <stdatomic.h>
+
+#include "races/internal.h"
+
+bool races_watching;
+
+void released_matters(void) { __atomic_store_n(&races_watching, true, __ATOMIC_RELAXED); }
+
+void released(struct moment *m, uint64_t low, uint64_t high)
+{
+    shadow_look(m, ACCESS_FREE, low, high, held_race);
+    shadow_forget(low, high);
+    if (m->kind == MOMENT_HOST && order_graph_reaches(low, high))
+        shadow_access(m, ACCESS_WRITE, low, high, held_race);
+    races_host_gone(low, high);
+}
+
+/* Where the program has called it, of which a library may be between. */
+static const void *called_at(const void *caller)
+{
+    const void *pc = races_names.program_pc(caller);
+    return pc == caller ? (const char *)caller - 1 : pc;
+}
+
+static void look(uint64_t low, uint64_t high, const char *call, const void *caller)
+{
+    struct moment *function = races_host_function();
+    if (function != NULL) {
+        function->pc = called_at(caller);
+        released(function, low, high);
+        return;
+    }
+    struct moment *m = order_host(called_at(caller));
+    m->ends = call;
+    released(m, low, high);
+    moment_unref(m);
+}
+
+void races_host_releases(const void *at, uint64_t bytes, const char *call, const void *caller)
+{
+    uint64_t low = (uint64_t)(uintptr_t)at, high = low + bytes;
+    if (races_inside)
+        return;
+    races_enter();
+    if (races_host_is_under_way(low, high) || order_graph_reaches(low, high))
+        look(low, high, call, caller);
+    else if (races_host_idle() && order_pending() == 0)
+        __atomic_store_n(&races_watching, false, __ATOMIC_RELAXED);
+    races_leave();
+}
