@@ -217,20 +217,23 @@ enum jit_element {
 /* cp.async.bulk.tensor and cp.reduce.async.bulk.tensor: one copy for each lane, between shared
  * memory and the tensor of a map (abi/tensor_map.h). void weir_rt_tensor_copy(struct jit_block
  * *block, uint32_t op, uint32_t mask, const uint64_t (*rows)[32]); op: dimensions, and the bits
- * below; enum jit_reduce + 1 from bit 8 on, 0: a plain copy. */
+ * below; enum jit_reduce + 1 from bit JIT_TENSOR_REDUCTION on, 0: a plain copy. */
 enum jit_tensor_row {
     JIT_TENSOR_SHARED,      /* generic address */
     JIT_TENSOR_MAP,         /* likewise */
     JIT_TENSOR_BARRIER,     /* likewise; loads tell it of their bytes */
     JIT_TENSOR_CTAS,        /* JIT_TENSOR_MANY: blocks of the cluster that get the copy */
     JIT_TENSOR_COORDINATES, /* three rows of two coordinates each, the first one below */
-    JIT_TENSOR_OFFSETS = JIT_TENSOR_COORDINATES + 3, /* im2col: three of 16 bits */
+    JIT_TENSOR_OFFSETS =
+        JIT_TENSOR_COORDINATES + 3, /* im2col: three of 16 bits; wide: halo, offset */
     JIT_TENSOR_ROWS,
 };
 enum { JIT_TENSOR_DIMS = 7, JIT_TENSOR_STORES = 8, JIT_TENSOR_IM2COL = 16, JIT_TENSOR_MANY = 32 };
 /* Four rows of a tensor of two dimensions: the first coordinate, then four of the second. Pairs of
  * blocks: of each, the barrier object in the one whose rank is odd or even, as the one named is. */
 enum { JIT_TENSOR_FOUR = 64, JIT_TENSOR_PAIRS = 128 };
+/* im2col::w and im2col::w::128. */
+enum { JIT_TENSOR_WIDE = 256, JIT_TENSOR_WIDE_128 = 512, JIT_TENSOR_REDUCTION = 12 };
 
 /* tensormap.replace: changes a field of the maps at generic addresses; op: the field, and which one
  * of them from bit 8 on. tensormap.cp_fenceproxy: copies a map from `value`.

@@ -5,7 +5,8 @@
  * A map describes a tensor of up to five dimensions, the fastest first, and the box that one copy
  * moves. In im2col mode dimension 0 is the channels, the last one the images, and those between
  * span pixels: a copy moves `columns` pixels of `channels` channels, in the order of the pixels of
- * all images as far as they lie in the bounding box.
+ * all images as far as they lie in the bounding box. In the wide modes a copy's pixels lie in one
+ * row of each image.
  *
  * An interleaved tensor has its channels in slices of 16 or 32 bytes: dimension 0 counts slices
  * that lie side by side (pixels of a row), the last but one those of the channels, the last the
@@ -56,6 +57,8 @@ static inline uint32_t tensor_slice_bytes(uint32_t interleave)
     return interleave == TENSOR_INTERLEAVE_32 ? 32 : 16;
 }
 
+enum tensor_mode { TENSOR_TILE, TENSOR_IM2COL, TENSOR_WIDE, TENSOR_WIDE_128 };
+
 struct tensor_map {
     uint32_t tag;
     uint8_t type;   /* enum tensor_type */
@@ -68,7 +71,7 @@ struct tensor_map {
     uint16_t box[TENSOR_DIMS];        /* elements that a box spans */
     uint8_t step[TENSOR_DIMS]; /* every how many of them are taken; the first counts only where
                                   the tensor is interleaved */
-    uint8_t im2col;            /* 0: tile mode */
+    uint8_t im2col;            /* enum tensor_mode */
     uint16_t channels, columns;
     int16_t lower[3],
         upper[3];       /* corners of the bounding box: of the tensor's lowest and highest */

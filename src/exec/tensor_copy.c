@@ -1,11 +1,11 @@
 /* tensor_copy: copies between shared memory and a box of a tensor that a tensor map describes
  * (abi/tensor_map.h), reductions likewise, and the instructions that change a map.
  *
- * A box is copied row by row, a row being what lies along the first dimension, or in im2col mode
- * the channels of a pixel. In shared memory the rows are dense, but not closer than the swizzle is
- * wide, and swizzled by their offset in the block's window. What is outside the tensor is filled on
- * the way in and left out on the way back, where the first dimension's size counts in pieces of 16
- * bytes: stores write the padding of the tensor's last piece, too.
+ * A box is copied row by row, a row being what lies along the first dimension, or in the im2col
+ * modes the channels of a pixel. In shared memory the rows are dense, but not closer than the
+ * swizzle is wide, and swizzled by their offset in the block's window. What is outside the tensor
+ * is filled on the way in and left out on the way back, where the first dimension's size counts in
+ * pieces of 16 bytes: stores write the padding of the tensor's last piece, too.
  *
  * Maps and addresses are the program's: any access may fault, so nothing is held. */
 #include "abi/tensor_map.h"
@@ -20,6 +20,8 @@ enum {
     PIECE = 16,
     SHARED_ALIGNMENT = 128,
     MAP_ALIGNMENT = 64,
+    WIDE_PIXELS = 128, /* of im2col::w::128, in groups that each have a halo */
+    WIDE_GROUP = 32,
     FILL_NAN = 0x7ff7
 };
 
@@ -32,7 +34,7 @@ struct copy {
     uint32_t row;     /* elements of a row in shared memory */
     uint32_t pitch;   /* bytes from one row to the next there */
     int32_t at[TENSOR_DIMS];
-    int32_t offset[3];                /* im2col */
+    int32_t offset[3];                /* im2col; in the wide modes the halo, and the offset */
     uint64_t shared;                  /* offset in the window */
     uint64_t done;                    /* offset of the next row from there */
     uint64_t copied;                  /* bytes so far */
@@ -56,7 +58,7 @@ static struct tensor_map read_map(struct jit_block *j, uint64_t address, uint32_
     if (m.tag != TENSOR_MAP_TAG || m.rank_1 >= TENSOR_DIMS || tensor_element_bytes(m.type) == 0)
         leave(j, GRID_FAULT_ILLEGAL, lane, "the memory holds no tensor map");
     if (m.interleave > TENSOR_INTERLEAVE_32 || m.swizzle > TENSOR_SWIZZLE_128 ||
-        (m.interleave != 0 && (m.im2col || m.rank_1 < 2)))
+        (m.interleave != 0 && (m.im2col != TENSOR_TILE || m.rank_1 < 2)))
         leave(j, GRID_FAULT_ILLEGAL, lane,
               "the tensor map has an interleave or a swizzle that is not supported");
     return m;
@@ -149,6 +151,9 @@ static void convert(const struct copy *c, uint8_t *p, uint32_t words)
     }
 }
 
+/* enum jit_reduce + 1, 0: none. */
+static uint32_t reduction(const struct copy *c) { return c->op >> JIT_TENSOR_REDUCTION; }
+
 /* How an element is combined; a map's type may have no such operation, which is illegal. */
 static uint32_t reduced_as(const struct copy *c)
 {
@@ -160,7 +165,7 @@ static uint32_t reduced_as(const struct copy *c)
         [TENSOR_F32_FTZ] = JIT_F32 + 1,  [TENSOR_TF32] = JIT_F32 + 1,
         [TENSOR_TF32_FTZ] = JIT_F32 + 1,
     };
-    uint32_t op = (c->op >> 8) - 1, type = types[c->m.type];
+    uint32_t op = reduction(c) - 1, type = types[c->m.type];
     bool wide = type == JIT_F32 + 1 || type == JIT_F64 + 1;
     bool half = type == JIT_F16 + 1 || type == JIT_BF16 + 1;
     bool counts = op == JIT_REDUCE_INC || op == JIT_REDUCE_DEC;
@@ -179,7 +184,7 @@ static void reduce(const struct copy *c, void *there, uint64_t from, uint64_t by
     if (c->m.type == TENSOR_F32_FTZ || c->m.type == TENSOR_TF32_FTZ)
         bulk_add_flushing((uint64_t)there, (uint64_t)(c->buffer + from), bytes);
     else
-        bulk_reduce((c->op >> 8) - 1, type, (uint64_t)there, (uint64_t)(c->buffer + from), bytes);
+        bulk_reduce(reduction(c) - 1, type, (uint64_t)there, (uint64_t)(c->buffer + from), bytes);
 }
 
 /* ---- one row ---- */
@@ -198,7 +203,7 @@ static void copy_row(struct copy *c, uint64_t address, int64_t first, int64_t en
         tell_access(c, (uint64_t)there, bytes, stores);
     if (stores) {
         get_row(c);
-        if (bytes > 0 && c->op >> 8 != 0)
+        if (bytes > 0 && reduction(c) != 0)
             reduce(c, there, from, bytes);
         else if (bytes > 0)
             memcpy(there, c->buffer + from, bytes);
@@ -271,7 +276,8 @@ static void copy_tile(struct copy *c)
 /* Four rows that are named one by one; those outside are filled, or left out. */
 static void copy_four(struct copy *c, const uint64_t (*rows)[JIT_WARP])
 {
-    if (c->m.im2col != 0 || c->m.interleave != 0 || c->m.rank_1 != 1 || places(&c->m, 1) != 1)
+    if (c->m.im2col != TENSOR_TILE || c->m.interleave != 0 || c->m.rank_1 != 1 ||
+        places(&c->m, 1) != 1)
         leave(c->j, GRID_FAULT_ILLEGAL, c->lane,
               "four rows are copied by a tensor map of two dimensions with a box of one row");
     for (uint32_t n = 1; n <= 4; n++) {
@@ -304,6 +310,47 @@ static void copy_pixels(struct copy *c)
         if (a == axes)
             c->at[last]++;
     }
+}
+
+/* ---- the wide modes: along a row of the image, then the same row of the next image ---- */
+
+/* The n-th pixel from where the copy begins. */
+static void copy_wide_pixel(struct copy *c, uint32_t n)
+{
+    const struct tensor_map *m = &c->m;
+    uint32_t last = m->rank_1;
+    int64_t step = (int64_t)step_of(m, 1), begin = (int64_t)c->at[1] + c->offset[1];
+    int64_t low = (int64_t)m->lower[0] + c->offset[1];
+    int64_t high = (int64_t)m->size_1[1] + m->upper[0] + c->offset[1];
+    int64_t of_first = begin <= high ? (high - begin) / step + 1 : 1;
+    int64_t of_next = low <= high ? (high - low) / step + 1 : 1;
+    int64_t w = begin + n * step, image = c->at[last];
+    if (n >= of_first) {
+        w = low + (n - of_first) % of_next * step;
+        image += 1 + (n - of_first) / of_next;
+    }
+    bool inside =
+        w >= 0 && w <= (int64_t)m->size_1[1] && image >= 0 && image <= (int64_t)m->size_1[last];
+    uint64_t address =
+        m->address + (uint64_t)w * m->stride[0] + (uint64_t)image * m->stride[last - 1];
+    for (uint32_t d = 2; d < last; d++) {
+        inside &= c->at[d] >= 0 && (uint32_t)c->at[d] <= m->size_1[d];
+        address += (uint64_t)(int64_t)c->at[d] * m->stride[d - 1];
+    }
+    copy_along(c, address, inside);
+}
+
+/* The halo is what follows: after all pixels, or of each group of 32, the groups' first pixels
+ * of it before their second ones. */
+static void copy_wide(struct copy *c)
+{
+    bool grouped = c->m.im2col == TENSOR_WIDE_128;
+    uint32_t pixels = grouped ? WIDE_PIXELS : c->m.columns, halo = (uint32_t)c->offset[0];
+    for (uint32_t n = 0; n < pixels + (grouped ? 0 : halo); n++)
+        copy_wide_pixel(c, n);
+    for (uint32_t h = 0; grouped && h < halo; h++)
+        for (uint32_t group = WIDE_GROUP; group <= WIDE_PIXELS; group += WIDE_GROUP)
+            copy_wide_pixel(c, group + h);
 }
 
 /* The window of the block that a generic address in shared memory belongs to. */
@@ -355,6 +402,14 @@ static void tell(struct copy *c, uint64_t barrier, uint64_t ctas)
             bulk_complete(j, cluster_map(j, barrier, teller(c, barrier, r)), c->copied, c->lane);
 }
 
+static enum tensor_mode mode_of(uint32_t op)
+{
+    return (op & JIT_TENSOR_WIDE_128) != 0 ? TENSOR_WIDE_128
+           : (op & JIT_TENSOR_WIDE) != 0   ? TENSOR_WIDE
+           : (op & JIT_TENSOR_IM2COL) != 0 ? TENSOR_IM2COL
+                                           : TENSOR_TILE;
+}
+
 void weir_rt_tensor_copy(struct jit_block *j, uint32_t op, uint32_t mask,
                          const uint64_t (*rows)[JIT_WARP])
 {
@@ -369,13 +424,12 @@ void weir_rt_tensor_copy(struct jit_block *j, uint32_t op, uint32_t mask,
         c.done = c.copied = 0;
         c.m = read_map(j, rows[JIT_TENSOR_MAP][lane], lane);
         c.element = tensor_element_bytes(c.m.type);
-        c.row = c.m.im2col ? c.m.channels : c.m.box[0];
+        c.row = c.m.im2col != TENSOR_TILE ? c.m.channels : c.m.box[0];
         if (c.m.interleave != 0) {
             c.element = tensor_slice_bytes(c.m.interleave);
             c.row = 1;
         }
-        if ((op & JIT_TENSOR_DIMS) != c.m.rank_1 + 1u ||
-            ((op & JIT_TENSOR_IM2COL) != 0) != (c.m.im2col != 0) ||
+        if ((op & JIT_TENSOR_DIMS) != c.m.rank_1 + 1u || mode_of(op) != c.m.im2col ||
             c.row * c.element % PIECE != 0 || c.row * c.element > MAX_ROW)
             leave(j, GRID_FAULT_ILLEGAL, lane,
                   "the tensor map is for other dimensions or another mode, or its box is wrong");
@@ -396,7 +450,9 @@ void weir_rt_tensor_copy(struct jit_block *j, uint32_t op, uint32_t mask,
         place(&c, rows[JIT_TENSOR_SHARED][lane], ctas);
         if ((op & JIT_TENSOR_FOUR) != 0)
             copy_four(&c, rows);
-        else if (c.m.im2col)
+        else if (c.m.im2col >= TENSOR_WIDE)
+            copy_wide(&c);
+        else if (c.m.im2col == TENSOR_IM2COL)
             copy_pixels(&c);
         else
             copy_tile(&c);

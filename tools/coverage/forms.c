@@ -194,8 +194,9 @@ static bool forms_operand(struct strbuf *out, const struct form *f, int q, int *
     case 'K': forms_list(out, bits / 2, 2, number); return true;
     case 'g':
     case 'G': {
-        if (f->form->op == PTX_OP_cp) { /* im2col: an offset for each axis of an image */
-            forms_list(out, bits, forms_coordinates(f) - 2, number);
+        if (f->form->op == PTX_OP_cp) { /* im2col: an offset for each axis of an image, or two */
+            bool wide = has_mod(f, PTX_M_im2col__w) || has_mod(f, PTX_M_im2col__w__128);
+            forms_list(out, bits, wide ? 2 : forms_coordinates(f) - 2, number);
             return true;
         }
         if (f->form->op == PTX_OP_wgmma && o->kind == 'g') {

@@ -170,13 +170,64 @@ WEIR_API CUresult cuTensorMapEncodeIm2col(
         m.lower[d] = (int16_t)pixelBoxLowerCorner[d];
         m.upper[d] = (int16_t)pixelBoxUpperCorner[d];
     }
-    m.im2col = 1;
+    m.im2col = TENSOR_IM2COL;
     m.channels = (uint16_t)channelsPerPixel;
     m.columns = (uint16_t)pixelsPerColumn;
     r = check_row(&m, channelsPerPixel);
     if (r == CUDA_SUCCESS)
         memcpy(tensorMap, &m, sizeof m);
     return r;
+}
+
+/* Two documents of NVIDIA's say which swizzles these modes have. */
+static bool wide_swizzle(CUtensorMapSwizzle s)
+{
+    return s == CU_TENSOR_MAP_SWIZZLE_64B || s == CU_TENSOR_MAP_SWIZZLE_128B;
+}
+
+WEIR_API CUresult cuTensorMapEncodeIm2colWide(
+    CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank,
+    void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides,
+    int pixelBoxLowerCornerWidth, int pixelBoxUpperCornerWidth, cuuint32_t channelsPerPixel,
+    cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave,
+    CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion,
+    CUtensorMapFloatOOBfill oobFill)
+{
+    HOLD;
+    struct tensor_map m;
+    const struct tensor t = {tensorMap, tensorDataType, tensorRank,     (uint64_t)globalAddress,
+                             globalDim, globalStrides,  elementStrides, interleave,
+                             swizzle,   l2Promotion,    oobFill};
+    const int low = pixelBoxLowerCornerWidth, high = pixelBoxUpperCornerWidth;
+    if (device_limits()->sm < 100)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "tensor maps of the wide im2col modes need compute capability 10.0");
+    CU_TRY(describe(&t, &m));
+    if (interleave != CU_TENSOR_MAP_INTERLEAVE_NONE)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "interleaved tensor maps in im2col modes are not supported");
+    if (tensorRank < 3)
+        return wrong("dimensions are 3 to 5 in im2col modes");
+    if ((unsigned)mode > CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128)
+        return wrong("wide mode is not known");
+    if (!wide_swizzle(swizzle))
+        return wrong("swizzle is of 64 or 128 bytes in the wide modes");
+    bool counts = mode == CU_TENSOR_MAP_IM2COL_WIDE_MODE_W; /* else there are 128 pixels */
+    if (channelsPerPixel == 0 || channelsPerPixel > MAX_BOX ||
+        (counts && (pixelsPerColumn == 0 || pixelsPerColumn > MAX_COLUMNS)))
+        return wrong("copies are of 1 to 256 channels and 1 to 1024 pixels");
+    if (low < INT16_MIN || low > INT16_MAX || high < INT16_MIN || high > INT16_MAX)
+        return wrong("bounding box has a corner out of range");
+    if ((int64_t)m.size_1[1] + high < low)
+        return wrong("bounding box is empty");
+    m.lower[0] = (int16_t)low;
+    m.upper[0] = (int16_t)high;
+    m.im2col = counts ? TENSOR_WIDE : TENSOR_WIDE_128;
+    m.channels = (uint16_t)channelsPerPixel;
+    m.columns = counts ? (uint16_t)pixelsPerColumn : 0;
+    CU_TRY(check_row(&m, channelsPerPixel));
+    memcpy(tensorMap, &m, sizeof m);
+    return CUDA_SUCCESS;
 }
 
 WEIR_API CUresult cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress)

@@ -25,9 +25,14 @@ static const struct ptx_operand *item(const struct ptx_operand *o, unsigned n)
     return o->kind == PTX_OPR_VEC ? &o->items[n] : o;
 }
 
+static bool is_wide(const struct ptx_instr *i)
+{
+    return ptx_has(i, PTX_M_im2col__w) || ptx_has(i, PTX_M_im2col__w__128);
+}
+
 static bool is_im2col(const struct ptx_instr *i)
 {
-    return ptx_has(i, PTX_M_im2col) || ptx_has(i, PTX_M_im2col_no_offs);
+    return ptx_has(i, PTX_M_im2col) || ptx_has(i, PTX_M_im2col_no_offs) || is_wide(i);
 }
 
 /* Which operand is [map, {coordinates}]. */
@@ -53,14 +58,12 @@ static unsigned coordinates(const struct ptx_instr *i)
 bool tensor_copy_supported(const struct ptx_instr *i, struct diag *d)
 {
     const struct ptx_operand *map = &i->operands[map_operand(i)];
-    unsigned dims = dimensions(i), axes = dims - 2;
+    unsigned dims = dimensions(i), axes = is_wide(i) ? 2 : dims - 2;
     bool loads = ptx_has(i, PTX_M_mbarrier__complete_tx__bytes);
     if (map->nitems != 2 || items(&map->items[1]) != coordinates(i))
         return diag_set(d, i->line, i->column,
                         "a copy by a tensor map of %u dimensions needs %u coordinates", dims,
                         coordinates(i));
-    if (ptx_has(i, PTX_M_im2col__w) || ptx_has(i, PTX_M_im2col__w__128))
-        return diag_set(d, i->line, i->column, "cp.async.bulk.tensor.im2col::w is not supported");
     if (is_im2col(i) && dims < 3)
         return diag_set(d, i->line, i->column, "im2col needs tensors of 3 to 5 dimensions");
     if (is_im2col(i) && loads && items(&i->operands[3]) != axes)
@@ -119,7 +122,10 @@ bool emit_tensor_copy(struct codegen *cg, const struct ptx_instr *i)
     store_offsets(cg, is_im2col(i) && loads ? &o[3] : NULL);
     uint32_t op = dims | (loads ? 0 : JIT_TENSOR_STORES) | (is_im2col(i) ? JIT_TENSOR_IM2COL : 0) |
                   (many ? JIT_TENSOR_MANY : 0) | (has_four_rows(i) ? JIT_TENSOR_FOUR : 0) |
-                  (ptx_has(i, PTX_M_cta_group__2) ? JIT_TENSOR_PAIRS : 0) | bulk_reduction(i) << 8;
+                  (ptx_has(i, PTX_M_cta_group__2) ? JIT_TENSOR_PAIRS : 0) |
+                  (ptx_has(i, PTX_M_im2col__w) ? JIT_TENSOR_WIDE : 0) |
+                  (ptx_has(i, PTX_M_im2col__w__128) ? JIT_TENSOR_WIDE_128 : 0) |
+                  bulk_reduction(i) << JIT_TENSOR_REDUCTION;
     LLVMValueRef args[4] = {cg->block.ptr, c32(cg, op), mask_bits(cg), helper_rows(cg, 0)};
     call_helper(cg, "weir_rt_tensor_copy", LLVMVoidTypeInContext(cg->alu.ctx), args, 4);
     return true;
