@@ -45,8 +45,32 @@ WARP_INLINE void filter_bytes(const struct fetch *f, unsigned axes, uint32_t (*o
     add_bytes(f->t->base, axes, p, (const int32_t(*)[LANES])weight, out);
 }
 
+/* Integers that stay integers: rare, and one channel after the other. */
+static void filter_whole(const struct fetch *f, unsigned axes, uint32_t (*out)[LANES])
+{
+    int32_t weight[LEVEL_CORNERS][LANES];
+    uint32_t texel[LEVEL_CORNERS][4][LANES];
+    struct texel_addresses p[LEVEL_CORNERS];
+    enum texel_type type = (enum texel_type)f->t->type;
+    corner_weights(f->axis, axes, weight);
+    fetch_corners(f, axes, 1u << axes, p);
+    for (unsigned k = 0; k < 1u << axes; k++)
+        texel_load(f->t, &p[k], f->t->channels, texel[k]);
+    for (uint32_t c = 0; c < f->t->channels; c++)
+        for (int l = 0; l < LANES; l++) {
+            int64_t sum = 0;
+            for (unsigned k = 0; k < 1u << axes; k++)
+                sum += weight[k][l] * whole_value(type, texel[k][c][l]);
+            out[c][l] = round_whole(type, sum);
+        }
+}
+
 WARP_INLINE void filter_axes(const struct fetch *f, unsigned axes, uint32_t (*out)[LANES])
 {
+    if (!texel_is_float(f->t)) {
+        filter_whole(f, axes, out);
+        return;
+    }
     switch (f->t->type) {
     case TEXEL_U8:
         if (f->t->channels == 4 && !f->t->srgb)
@@ -140,7 +164,7 @@ WARP_CLONES void texture_fetch(const struct texture *t, struct texture_instr i,
         f.t = t;
         f.bordered = false;
         f.indices = i.integer;
-        f.linear = i.gather != 0 || (t->linear && !i.integer && texel_is_float(t));
+        f.linear = i.gather != 0 || (t->linear && !i.integer);
         locate(&f, i, coordinates);
         if (i.gather != 0) {
             fetch_gather(&f, i.gather - 1, out);

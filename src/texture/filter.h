@@ -2,10 +2,10 @@
  *
  * Weights are whole numbers of 1/256 that add up to 1: the axes share them out one after the other,
  * and each rounding goes to the far element or, opposite to the first axis's far side, to the near
- * one. Integers are added as such and come out with 16 bits. Floats are cut off below the largest
- * of the plane (z near, z far) that counts, 28 bits of it, halves 15 bits, sRGB 8 bits; the sum is
- * exact then and rounded once, ties away from zero. Two levels of a mipmapped texture are planes of
- * one sum, too. */
+ * one. Integers are added as such and come out with 16 bits, or as integers. Floats are cut off
+ * below the largest of the plane (z near, z far) that counts, 28 bits of it, halves 15 bits, sRGB 8
+ * bits; the sum is exact then and rounded once, ties away from zero. Two levels of a mipmapped
+ * texture are planes of one sum, too. */
 #ifndef WEIR_TEXTURE_FILTER_H
 #define WEIR_TEXTURE_FILTER_H
 
@@ -88,6 +88,19 @@ WARP_INLINE words add_integers(enum texel_type type, unsigned corners, const wor
     for (unsigned k = 0; k < corners; k++)
         sum += w[k] * (ints)texel[k];
     return round_fractions(type, sum);
+}
+
+/* Integers that are read as such: of 8 and 16 bits the nearest, halves upwards; of 32 bits the next
+ * one below. */
+WARP_INLINE int64_t whole_value(enum texel_type type, uint32_t bits)
+{
+    return type == TEXEL_U32 ? (int64_t)bits : (int32_t)bits;
+}
+
+WARP_INLINE uint32_t round_whole(enum texel_type type, int64_t sum)
+{
+    bool wide = type == TEXEL_U32 || type == TEXEL_S32;
+    return (uint32_t)((sum + (wide ? 0 : 128)) >> 8);
 }
 
 /* ---- floats ---- */

@@ -395,9 +395,9 @@ CUresult texture_sample(const CUDA_TEXTURE_DESC *d, struct texture *t)
     t->as_float = (d->flags & CU_TRSF_READ_AS_INTEGER) == 0;
     t->srgb = (d->flags & CU_TRSF_SRGB) != 0;
     texture_set_border(t, d->borderColor);
-    if (!t->buffer && t->linear && !texel_is_float(t))
-        return driver_error(CUDA_ERROR_INVALID_VALUE,
-                            "linear filtering needs elements that are read as floats");
+    if (t->mipmapped && t->linear && !texel_is_float(t))
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "linear filtering of integers in mipmapped arrays is not supported");
     return t->mipmapped ? sample_levels(d, t) : CUDA_SUCCESS;
 }
 
