@@ -74,6 +74,13 @@ typedef uint64_t cuuint64_t;
 #define __nvvm_redux_sync_or(mask, value) __nvvm_redux_sync_or(value, mask)
 #define __nvvm_redux_sync_and(mask, value) __nvvm_redux_sync_and(value, mask)
 #define __nvvm_redux_sync_xor(mask, value) __nvvm_redux_sync_xor(value, mask)
+/* Shuffles without a mask, whose instructions sm_70 and later lack, are not these. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+#define __shfl __weir_shfl
+#define __shfl_up __weir_shfl_up
+#define __shfl_down __weir_shfl_down
+#define __shfl_xor __weir_shfl_xor
+#endif
 /* Its functions of warps do not use that word. */
 #pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
 #pragma clang attribute push(__attribute__((nodebug)), apply_to = hasType(functionType))
@@ -88,6 +95,10 @@ typedef uint64_t cuuint64_t;
 #undef __nvvm_redux_sync_or
 #undef __nvvm_redux_sync_and
 #undef __nvvm_redux_sync_xor
+#undef __shfl
+#undef __shfl_up
+#undef __shfl_down
+#undef __shfl_xor
 #pragma pop_macro("__forceinline__")
 
 __device__ inline __cuda_builtin_threadIdx_t::operator dim3() const { return dim3(x, y, z); }
@@ -107,6 +118,7 @@ __device__ inline __cuda_builtin_gridDim_t::operator uint3() const { return {x, 
 #include "weir/late_intrinsics.h"
 
 #include "weir/memory_access.h"
+#include "weir/older_intrinsics.h"
 #include "weir/warp.h"
 
 #include "weir/texture.h"

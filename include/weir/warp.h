@@ -1,5 +1,5 @@
 /* Warp and block functions that clang's headers leave out: match, sleep, dot products of
- * packed bytes. */
+ * packed bytes; and the refusal of shuffles that newer targets lack. */
 #ifndef WEIR_WARP_H
 #define WEIR_WARP_H
 
@@ -40,6 +40,20 @@ WEIR_DEVICE unsigned __match_all_sync(unsigned mask, double value, int *all)
 
 /* At most `ns` nanoseconds (the hardware promises 0 to 2 * ns). */
 WEIR_DEVICE void __nanosleep(unsigned ns) { __nvvm_nanosleep(ns); }
+#endif
+
+/* Shuffles without a mask: for sm_70 and later there is no such instruction. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700 && !defined(WEIR_LEGACY_API)
+#define WEIR_NO_SHUFFLE(name, lane_type)                                                           \
+    template <class T>                                                                             \
+    __device__ T name(T value, lane_type lane, int width = 32)                                     \
+        __attribute__((unavailable("sm_70 and later have no shuffle without a mask: call " #name   \
+                                   "_sync, or compile with --legacy-api or for sm_60")));
+WEIR_NO_SHUFFLE(__shfl, int)
+WEIR_NO_SHUFFLE(__shfl_up, unsigned)
+WEIR_NO_SHUFFLE(__shfl_down, unsigned)
+WEIR_NO_SHUFFLE(__shfl_xor, int)
+#undef WEIR_NO_SHUFFLE
 #endif
 
 #define __assume(condition) __builtin_assume(condition)

@@ -179,4 +179,11 @@ __global__ void caches(void *p)
     cached((float4 *)p);
 }
 
+__global__ void first_names(int *p)
+{
+    p[0] = any(p[1] > 0) + ballot(p[2] > 0) + syncthreads_count(p[3] > 0);
+    p[1] = syncthreads_and(p[0] > 0) + syncthreads_or(p[2] > 0);
+    __prof_trigger(3);
+}
+
 int main() {}

@@ -358,10 +358,36 @@ static void conversions(void)
     EQUAL(float, float, __saturatef(a), (a > 0 ? a < 1 ? a : 1.0f : 0.0f))
 }
 
+/* The first names, with the rounding as an argument. */
+static void first_names(void)
+{
+#define MODES(T, R, result, name, ...)                                                             \
+    EQUAL(T, R, name(__VA_ARGS__, cudaRoundNearest), (result(FE_TONEAREST)))                       \
+    EQUAL(T, R, name(__VA_ARGS__, cudaRoundZero), (result(FE_TOWARDZERO)))                         \
+    EQUAL(T, R, name(__VA_ARGS__, cudaRoundMinInf), (result(FE_DOWNWARD)))                         \
+    EQUAL(T, R, name(__VA_ARGS__, cudaRoundPosInf), (result(FE_UPWARD)))
+#define ADDED(mode)      rounded(mode, [=] { return hide(a) + hide(b); })
+#define TAKEN(m)         rounded(m, [=] { return hide(a) - hide(b); })
+#define MULTIPLIED(mode) rounded(mode, [=] { return hide(a) * hide(b); })
+#define CONVERTED(mode)  rounded(mode, [=] { return a ? (double)hide(a) : 0; })
+    MODES(double, double, ADDED, dadd, a, b)
+    MODES(double, double, TAKEN, dsub, a, b)
+    MODES(double, double, MULTIPLIED, dmul, a, b)
+    MODES(u64, double, CONVERTED, ull2double, a)
+    EQUAL(double, int, double2int(a), (saturated<int>(trunc(a))))
+    EQUAL(double, unsigned, double2uint(a, cudaRoundPosInf), (saturated<unsigned>(ceil(a))))
+    EQUAL(double, long long, double2ll(a, cudaRoundMinInf), (saturated<long long>(floor(a))))
+    EQUAL(double, u64, double2ull(a, cudaRoundNearest), (saturated<u64>(rint(a))))
+    EQUAL(float, double, float2double(a), (double)a)
+    EQUAL(uint32_t, double, int2double((int)a), (double)(int)a)
+    EQUAL(uint32_t, double, uint2double(a, cudaRoundZero), (double)a)
+}
+
 int main()
 {
     integers();
     words();
     conversions();
+    first_names();
     return check_done();
 }

@@ -165,6 +165,48 @@ fails
 says "paren.cu:5:"
 says "unsigned s = (SCALE;"
 
+# Shuffles without a mask, of which newer targets have no instruction, are refused by line and name.
+cat >shuffles.cu <<'END'
+template <class T> __device__ T sum(T x)
+{
+    x += __shfl_down(x, 1);
+    return x + __shfl_xor(x, 2) + __shfl_up(x, 3) + __shfl(x, 4);
+}
+__global__ void k(int *p) { *p = sum(*p); }
+int main() {}
+END
+run weircc -arch=sm_70 -c shuffles.cu
+fails
+says "shuffles.cu:3:10: error: '__shfl_down<int>' is unavailable"
+for name in __shfl_xor __shfl_up __shfl; do
+    says "error: '$name<int>' is unavailable: sm_70 and later have no shuffle without a mask: call ${name}_sync"
+done
+says_not 'Cannot select'
+run weircc -arch=sm_60 -c shuffles.cu
+ok
+run weircc -arch=sm_90 --legacy-api -c shuffles.cu
+ok
+
+# Functions whose declaration and definition do not both have a specifier (conformance.kernels.specifiers
+# runs such). What no specifier cures is shown as it stands in the source.
+cat >specifiers.cu <<'END'
+struct box {
+    int get(int) const;
+    void set(int);
+};
+__device__ int box::get(int n) const { return n; }
+__device__ void box::set(float n) {}
+__global__ void k(int *p) { *p = box().get(1); }
+END
+run weircc -c specifiers.cu
+fails
+says "specifiers.cu:6:22: error: out-of-line definition of 'set' does not match"
+says "__device__ void box::set(float n) {}"
+sed 's/float n/int n/' specifiers.cu >cured.cu
+run weircc -c cured.cu
+ok
+says_not error
+
 # The word template left out, which nvcc misses in device code only when it cannot do without.
 cat >templates.cu <<'END'
 template <class D, class S> struct convert {

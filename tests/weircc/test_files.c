@@ -429,6 +429,54 @@ static void test_mend_guides(void)
     sb_free(&sb);
 }
 
+/* Where clang says that specifiers are missing, and what is written there. */
+static void test_mend_specifiers(void)
+{
+    struct specifier_places places = {0};
+    CHECK(!specifiers_learn("a.cu:4:12: error: out-of-line definition of 'f' does not match any "
+                            "declaration in 'S'\n    4 | void S::f() {}\n      |         ^\n",
+                            &places));
+    CHECK(!specifiers_learn(
+        "a.cu:4:1: error: __global__ function 'k' cannot overload __host__ function 'k'\n"
+        "    4 | X k() {}\n      |   ^\n"
+        "a.cu:1:6: note: previous declaration is here\n    1 | void k();\n      |      ^\n",
+        &places));
+    const char *messages =
+        "a.cu:4:12: error: out-of-line definition of 'f' does not match any declaration in 'n::S'\n"
+        "    4 | __device__ int n::S<int>::f(int f) {}\n"
+        "      |                           ^\n"
+        "b \\c.h:2:9: note: member declaration nearly matches\n"
+        "    2 | int f(); int f(int); int *f(char);\n"
+        "      |              ^\n"
+        "a.cu:5:12: error: __host__ __device__ function 'operator+' cannot overload __host__ "
+        "function 'operator+'\n"
+        "    5 | X int &S::operator+(int) {}\n"
+        "      |           ^\n"
+        "b \\c.h:3:9: note: previous declaration is here\n"
+        "    3 | int &operator+(int);\n"
+        "      |      ^\n";
+    CHECK(specifiers_learn(messages, &places));
+    CHECK(!specifiers_learn(messages, &places));
+    CHECK_EQ_INT((int)places.count, 4);
+    const char *text = "# 1 \"b \\\\c.h\" 1\nint f();\nint f(); int f(int); int *f(char);\n"
+                       "int &operator+(int);\n# 4 \"a.cu\" 2\n"
+                       "D int n::S<int>::f(int f) {}\nB int &S::operator+(int) {}\n";
+    struct strbuf sb = {0};
+    CHECK_EQ_INT(specifiers_write(text, &places, &sb), 4);
+    CHECK_STR(sb.items,
+              "# 1 \"b \\\\c.h\" 1\nint f();\n"
+              "int f(); int __attribute__((device)) f(int); int *f(char);\n"
+              "int &__attribute__((host)) __attribute__((device)) operator+(int);\n"
+              "# 4 \"a.cu\" 2\nD int __attribute__((device)) n::S<int>::f(int f) {}\n"
+              "B int &__attribute__((host)) __attribute__((device)) S::operator+(int) {}\n");
+    sb_free(&sb);
+    for (size_t i = 0; i < places.count; i++) {
+        free(places.items[i].file);
+        free(places.items[i].word);
+    }
+    free(places.items);
+}
+
 static void test_mend(void)
 {
     check_fix("asm(\"mov.u32 %0, %smid;\" : \"=r\"(x));",
@@ -500,6 +548,7 @@ int main(void)
     test_mend_launches();
     test_mend_templates();
     test_mend_guides();
+    test_mend_specifiers();
     test_mend_shared();
     test_ptx_head();
     test_fatbin();

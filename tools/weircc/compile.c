@@ -144,6 +144,8 @@ static int run_rewritten(struct compilation *c, enum pass pass, const struct str
     command_preprocessed(&rest, command);
     list_add(&rest, "%s", run->mode);
     list_add(&rest, "-Wno-parentheses-equality"); /* those of macros are the program's now */
+    if (c->mend)
+        list_add(&rest, "-ferror-limit=0"); /* all that is to be learnt, at once */
     /* what only launches use that the host does not make seems unused there; about that the device
      * pass has said all */
     if (c->launches && pass == PASS_HOST)

@@ -93,6 +93,7 @@ bool mend_learn(const char *messages, struct mend_plan *plan)
     bool pragmas = !plan->pragmas && needs_pragmas(messages);
     bool more = (!plan->any && may_help(messages)) || unions || guides || pragmas;
     more |= learn_members(messages, &plan->members);
+    more |= specifiers_learn(messages, &plan->specifiers);
     plan->unions |= unions;
     plan->guides |= guides;
     plan->pragmas |= pragmas;
@@ -534,6 +535,12 @@ bool mend_file(const char *path, const struct mend_plan *plan, struct diag *d)
     struct strbuf out = {0};
     int changes = mend_text(text, plan, &out);
     free(text);
+    if (plan->specifiers.count > 0) {
+        struct strbuf specified = {0};
+        changes += specifiers_write(out.items, &plan->specifiers, &specified);
+        sb_free(&out);
+        out = specified;
+    }
     bool ok = changes > 0 && file_write(path, out.items, out.count, d);
     sb_free(&out);
     return ok;

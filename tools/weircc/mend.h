@@ -13,6 +13,7 @@
  * - Macros that stand for a #pragma line (`#define UNROLL #pragma unroll`), which the preprocessed
  *   text has as such.
  * - Deduction guides that device code uses: clang 19 takes them for functions of the host.
+ * - Specifiers that a function has in its declaration or its definition alone (specifiers.h).
  *
  * Programs have them, so a file that clang refuses for one of these is compiled again from its
  * preprocessed text, in which they are mended. Nothing else is changed, and no line moves. */
@@ -21,13 +22,15 @@
 
 #include "base/base.h"
 #include "options.h"
+#include "specifiers.h"
 
 /* What is to be mended beyond what shows in the text alone. */
 struct mend_plan {
-    bool any;               /* a file is to be mended at all */
-    bool unions;            /* shared variables with constructors, in unions */
-    bool guides;            /* deduction guides for the device, too */
-    bool pragmas;           /* lines that macros stand for: nothing but to read the text again */
+    bool any;     /* a file is to be mended at all */
+    bool unions;  /* shared variables with constructors, in unions */
+    bool guides;  /* deduction guides for the device, too */
+    bool pragmas; /* lines that macros stand for: nothing but to read the text again */
+    struct specifier_places specifiers; /* of functions whose declarations differ in them */
     struct strlist members; /* names of member templates before which the word is missing */
 };
 

@@ -1,0 +1,34 @@
+/* specifiers: __host__ and __device__ that a function's declaration and its definition do not both
+ * have.
+ *
+ * nvcc warns and takes them together, mostly for members that are declared plain in their class and
+ * defined outside of it for the device; clang refuses them, or takes them for two functions. What
+ * clang says names both places. In preprocessed text each of them gets what is missing: both
+ * specifiers where one of the two has both, otherwise __device__ (nvcc takes such a function for
+ * the host, too; but its body is the device's). */
+#ifndef WEIRCC_SPECIFIERS_H
+#define WEIRCC_SPECIFIERS_H
+
+#include "base/base.h"
+
+/* A place where a function's name is declared. */
+struct specifier_place {
+    char *file;  /* as clang prints it */
+    long line;   /* in that file */
+    char *word;  /* the name, or its first word (operator) */
+    int ordinal; /* which of such words in the line, from 1 */
+    bool host;   /* for the host, too */
+};
+
+struct specifier_places {
+    struct specifier_place *items;
+    size_t count, cap;
+};
+
+/* Adds the places that clang's messages (not coloured) name. True when there are new ones. */
+bool specifiers_learn(const char *messages, struct specifier_places *places);
+
+/* Writes the specifiers in preprocessed text; appends the result. Returns how many. */
+int specifiers_write(const char *text, const struct specifier_places *places, struct strbuf *out);
+
+#endif
