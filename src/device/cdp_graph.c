@@ -13,6 +13,7 @@
 
 #include "device/cdp.h"
 #include "device/graph.h"
+#include "exec/touch.h"
 #include "weir/rt/error_codes.h"
 
 struct graph_env {
@@ -23,7 +24,8 @@ struct graph_env {
         struct tail {
             struct device_graph *graph;
             struct observe_id by; /* for observers */
-        } *items;                 /* the next one last */
+            uint32_t part;
+        } *items; /* the next one last */
         size_t count, cap;
     } tails;
     struct graph_owner *owner; /* says which graph it is */
@@ -85,9 +87,9 @@ static bool start(const struct tail *what, enum observe_launched how, struct gra
     struct device_graph *g = what->graph;
     struct device_stream *s =
         stream_new(g->ctx, DEVICE_STREAM_NONBLOCKING, DEVICE_PRIORITY_LOWEST, STREAM_UNLISTED);
-    observed_launcher(&what->by, how);
+    observed_launcher(&what->by, how, what->part);
     bool fine = graph_launch_below(g, s, parent, tail_of) == DEVICE_OK;
-    observed_launcher(NULL, OBSERVE_BY_HOST);
+    observed_launcher(NULL, OBSERVE_BY_HOST, 0);
     if (fine)
         device_call(s, over, user);
     stream_unref(s);
@@ -197,6 +199,12 @@ static bool runs_above(const struct graph_env *env, struct device_graph *g)
     return false;
 }
 
+/* Not of a grid that one has launched. */
+static bool is_of_node(const struct jit_block *j)
+{
+    return command_of_run(grid_run_of_block(j->grid))->kind != COMMAND_CDP;
+}
+
 int cdp_graph_launch(struct jit_block *j, struct device_graph *g, enum cdp_graph how)
 {
     struct graph_plan *plan = root_of(grid_run_of_block(j->grid));
@@ -219,6 +227,7 @@ int cdp_graph_launch(struct jit_block *j, struct device_graph *g, enum cdp_graph
     struct graph_env *counted = above != NULL ? above : root;
     _Atomic uint64_t *count = above != NULL ? &above->pending : &root->outer;
     atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+    t.part = is_of_node(j) ? touch_launches(j) : TOUCH_PARTS;
     if (start(&t, how == CDP_GRAPH_BELOW ? OBSERVE_BELOW : OBSERVE_SIBLING, above, NULL,
               above != NULL ? below_over : outer_over, counted))
         return 0;

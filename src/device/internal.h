@@ -352,7 +352,7 @@ void observed_enqueue(const struct command *c);
 struct observe_id observed_node_of(struct grid_run *run);
 /* Until the next call, graphs that this thread enqueues are launched by that node; NULL: by none.
  */
-void observed_launcher(const struct observe_id *node, enum observe_launched how);
+void observed_launcher(const struct observe_id *node, enum observe_launched how, uint32_t part);
 /* A command, a child, or the node that a graph's command is at, begins and ends. */
 void observed_begin(struct command *c); /* again: nothing */
 void observed_end(const struct command *c);

@@ -216,9 +216,11 @@ struct observe_id observed_node_of(struct grid_run *run)
 
 static _Thread_local struct observe_id launched_by;
 static _Thread_local enum observe_launched launched;
+static _Thread_local uint32_t launched_in;
 
-void observed_launcher(const struct observe_id *node, enum observe_launched how)
+void observed_launcher(const struct observe_id *node, enum observe_launched how, uint32_t part)
 {
+    launched_in = part;
     if (node != NULL)
         launched_by = *node;
     launched = how;
@@ -242,6 +244,7 @@ void observed_enqueue(const struct command *c)
     if (launched != OBSERVE_BY_HOST && c->kind == COMMAND_GRAPH) {
         w.launcher = launched_by;
         w.launched = launched;
+        w.launched_in = launched_in;
     }
     set_where(&w, c->stream);
     describe(&w, c);
@@ -354,17 +357,17 @@ static void add_warps(void *self, const struct hazard_warps *w)
     vec_push(&t->warps, to);
 }
 
-static void tell_touched(const struct observe_id *id, const struct command *c)
+static void tell_part(const struct observe_id *id, struct grid_run *run, uint32_t part,
+                      struct touched *told)
 {
-    struct grid_run *run = (struct grid_run *)&c->run;
-    struct touched t = {0};
-    enum { WARPS_MOST = 1 << 12 };
-    grid_threads_accesses(run, WARPS_MOST, add_warps, &t);
+    struct touched t = *told;
+    *told = (struct touched){0};
     if (atomic_load_explicit(&run->touched, memory_order_acquire) != NULL)
-        grid_touched(run, add_range, add_site, &t);
+        grid_touched(run, part, add_range, add_site, &t);
     if (t.warps.count == 0 && t.ranges.count == 0)
         return;
     observe_accessed(&(struct observe_accesses){.id = *id,
+                                                .part = part,
                                                 .ranges = t.ranges.items,
                                                 .range_count = (uint32_t)t.ranges.count,
                                                 .sites = t.sites.items,
@@ -374,6 +377,17 @@ static void tell_touched(const struct observe_id *id, const struct command *c)
     free(t.warps.items);
     free(t.ranges.items);
     free(t.sites.items);
+}
+
+static void tell_touched(const struct observe_id *id, const struct command *c)
+{
+    struct grid_run *run = (struct grid_run *)&c->run;
+    struct touched t = {0};
+    enum { WARPS_MOST = 1 << 12 };
+    grid_threads_accesses(run, WARPS_MOST, add_warps, &t);
+    uint32_t parts = run->touched != NULL ? run->touched_parts : 0;
+    for (uint32_t part = 0; part <= parts; part++)
+        tell_part(id, run, part, &t);
 }
 
 /* ---- what races within a grid, and with grids that it has launched ---- */

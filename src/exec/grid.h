@@ -209,6 +209,7 @@ struct grid_run {
     /* Bytes that it has given back to the heap and not got again (touch.h). */
     struct touch_freed *_Atomic freed;
     struct touch_set *_Atomic touched; /* which bytes it reads and writes (touch.h) */
+    uint32_t _Atomic touched_parts;    /* launches that divide it, if not NULL */
     uint64_t order; /* grid_run_ordered: what stands for the run (base/schedule.h) */
     struct hazard_grid *_Atomic hazards;   /* accesses that nothing orders (threads.h) */
     struct grid_parts *parts;              /* blocks are handed out from these (parts.c), or NULL */

@@ -15,61 +15,15 @@
 #include "exec/internal.h"
 #include "exec/lanes.h"
 #include "exec/threads.h"
+#include "exec/touch_sets.h"
 
-enum {
-    PAGE_SHIFT = 12,
-    PAGE_WORDS = 1 << (PAGE_SHIFT - 6),
-    SITES = 1024,        /* instructions that are distinguished; power of two */
-    RECENT = 256,        /* pages found without a search; power of two */
-    IDLE_SETS = 16,      /* kept for later grids, */
-    IDLE_PAGES = 4096,   /* with so many pages each, at most, */
-    IDLE_REGIONS = 4096, /* and words for so many regions */
-    TIERS = 2,
-    RANGES_MAX = 64 /* of memory that has words */
-};
-
-#define REGION ((uint64_t)1 << JIT_TOUCH_REGION_SHIFT)
-enum { REGION_WORDS = 1 << (JIT_TOUCH_REGION_SHIFT - JIT_TOUCH_WORD_SHIFT - 6) };
-
-/* What regions are, beside JIT_TOUCH_MARKED: in the list. */
-enum { LISTED = 2 };
-
-/* Addresses that have words: of all devices and of the host, as far as one range of addresses can
- * hold them.
- */
-static struct {
-    uint64_t base, regions; /* the range that all are in; 0 regions: none have */
-    uint64_t low[RANGES_MAX], high[RANGES_MAX];
-    uint32_t count;
-} reach;
+struct touch_reach touch_reach;
 static pthread_once_t reach_once = PTHREAD_ONCE_INIT;
 
-struct touch_page {
-    uint64_t number;         /* address >> PAGE_SHIFT */
-    struct touch_page *next; /* while it is free */
-    uint64_t bits[TOUCH_KINDS][PAGE_WORDS];
-};
+static bool on;
 
-struct touch_set {
-    struct jit_touched told[TIERS];
-    struct jit_touched_slot slots[JIT_TOUCH_SLOTS];
-    uint16_t slot_sites[JIT_TOUCH_SLOTS]; /* of slots in use; SITES: it is unknown */
-    uint8_t *regions;                     /* NULL: there is no memory for it */
-    struct {
-        uint32_t *items;
-        size_t count, cap;
-    } listed;               /* regions that have words, by number */
-    struct touch_set *next; /* of the same run, or idle */
-    const struct grid_worker *owner;
-    struct touch_page **pages; /* by hash, NULL: free */
-    uint32_t count, capacity;  /* a power of two */
-    struct touch_page *free;
-    uint32_t free_count;
-    struct touch_page *recent[RECENT];
-    uint16_t used[SITES]; /* of the sites */
-    uint32_t used_count;
-    struct touch_site sites[SITES]; /* by hash of pc; pc NULL: free */
-};
+void touch_tell(void) { on = true; }
+bool touch_is_told(void) { return on; }
 
 static uint64_t hash_of(uint64_t n) { return (n * 0x9e3779b97f4a7c15u) >> 32; }
 
@@ -131,6 +85,11 @@ static inline struct touch_page *page_of(struct touch_set *s, uint64_t number)
     return WEIR_LIKELY(p != NULL && p->number == number) ? p : page_search(s, number);
 }
 
+struct touch_page *touch_page_of(struct touch_set *s, uint64_t number)
+{
+    return page_of(s, number);
+}
+
 /* Bits [from, to) of a page, where from < to. */
 static inline void set_bits(uint64_t *words, uint32_t from, uint32_t to)
 {
@@ -167,14 +126,17 @@ static inline void touch_bytes(struct touch_set *s, enum touch how, uint64_t low
 /* ---- words ---- */
 
 /* Regions below it have words of so many bytes of each kind. */
-static uint64_t words_bytes(void) { return (reach.regions + 1) * REGION_WORDS * sizeof(uint64_t); }
+static uint64_t words_bytes(void)
+{
+    return (touch_reach.regions + 1) * REGION_WORDS * sizeof(uint64_t);
+}
 
 static void reach_add(uint64_t base, uint64_t bytes)
 {
-    if (bytes == 0 || reach.count == RANGES_MAX)
+    if (bytes == 0 || touch_reach.count == RANGES_MAX)
         return;
-    reach.low[reach.count] = base;
-    reach.high[reach.count++] = base + bytes;
+    touch_reach.low[touch_reach.count] = base;
+    touch_reach.high[touch_reach.count++] = base + bytes;
 }
 
 static void reach_open(void)
@@ -185,33 +147,33 @@ static void reach_open(void)
         reach_add(base, bytes);
     for (int d = 0; d < DEVICES && mem_range(d, &base, &bytes); d++)
         reach_add(base, bytes);
-    for (uint32_t n = 0; n < reach.count; n++) {
-        low = reach.low[n] < low ? reach.low[n] : low;
-        high = reach.high[n] > high ? reach.high[n] : high;
+    for (uint32_t n = 0; n < touch_reach.count; n++) {
+        low = touch_reach.low[n] < low ? touch_reach.low[n] : low;
+        high = touch_reach.high[n] > high ? touch_reach.high[n] : high;
     }
-    if (reach.count == 0 || high - low > (uint64_t)1 << LARGEST_SHIFT)
+    if (touch_reach.count == 0 || high - low > (uint64_t)1 << LARGEST_SHIFT)
         return;
-    reach.base = low & ~(REGION - 1);
-    reach.regions = (high - reach.base + REGION - 1) / REGION;
+    touch_reach.base = low & ~(REGION - 1);
+    touch_reach.regions = (high - touch_reach.base + REGION - 1) / REGION;
 }
 
 static void words_open(struct touch_set *s)
 {
     static const uint8_t none; /* of a set without words: its one region is not marked */
     pthread_once(&reach_once, reach_open);
-    uint64_t each = words_bytes(), all = JIT_TOUCH_KINDS * each + reach.regions + 1;
+    uint64_t each = words_bytes(), all = JIT_TOUCH_KINDS * each + touch_reach.regions + 1;
     void *p = MAP_FAILED;
-    if (reach.regions > 0)
+    if (touch_reach.regions > 0)
         p = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
                  0);
     struct jit_touched *t = &s->told[0];
-    *t = (struct jit_touched){.base = reach.base, .regions = &none};
+    *t = (struct jit_touched){.base = touch_reach.base, .regions = &none};
     if (p != MAP_FAILED) {
         for (uint32_t k = 0; k < JIT_TOUCH_KINDS; k++)
             t->bits[k] = (uint8_t *)p + k * each;
         s->regions = (uint8_t *)p + JIT_TOUCH_KINDS * each;
         t->regions = s->regions;
-        t->last = reach.regions;
+        t->last = touch_reach.regions;
     }
     s->told[1] = *t;
     for (uint32_t n = 0; n < TIERS; n++)
@@ -221,12 +183,12 @@ static void words_open(struct touch_set *s)
 static void words_close(struct touch_set *s)
 {
     if (s->regions != NULL)
-        munmap(s->told[0].bits[0], JIT_TOUCH_KINDS * words_bytes() + reach.regions + 1);
+        munmap(s->told[0].bits[0], JIT_TOUCH_KINDS * words_bytes() + touch_reach.regions + 1);
 }
 
-static void region_list(struct touch_set *s, uint64_t region)
+void touch_region_list(struct touch_set *s, uint64_t region)
 {
-    if (region >= reach.regions || (s->regions[region] & LISTED) != 0)
+    if (region >= touch_reach.regions || (s->regions[region] & LISTED) != 0)
         return;
     s->regions[region] |= LISTED;
     vec_push(&s->listed, (uint32_t)region);
@@ -235,14 +197,14 @@ static void region_list(struct touch_set *s, uint64_t region)
 /* From now on compiled code writes words for accesses that begin in the region of the address. */
 static void region_mark(struct touch_set *s, uint64_t address)
 {
-    uint64_t region = (address - reach.base) / REGION;
-    if (s->regions == NULL || region >= reach.regions ||
+    uint64_t region = (address - touch_reach.base) / REGION;
+    if (s->regions == NULL || region >= touch_reach.regions ||
         (s->regions[region] & JIT_TOUCH_MARKED) != 0)
         return;
-    for (uint32_t n = 0; n < reach.count; n++)
-        if (address >= reach.low[n] && address < reach.high[n]) {
-            region_list(s, region);
-            region_list(s, region + 1); /* they may end there */
+    for (uint32_t n = 0; n < touch_reach.count; n++)
+        if (address >= touch_reach.low[n] && address < touch_reach.high[n]) {
+            touch_region_list(s, region);
+            touch_region_list(s, region + 1); /* they may end there */
             s->regions[region] |= JIT_TOUCH_MARKED;
             return;
         }
@@ -251,17 +213,12 @@ static void region_mark(struct touch_set *s, uint64_t address)
 /* Whether the region of the address is marked now. */
 static inline bool region_has(struct touch_set *s, uint64_t address)
 {
-    uint64_t region = (address - reach.base) / REGION;
-    if (s->regions == NULL || region >= reach.regions)
+    uint64_t region = (address - touch_reach.base) / REGION;
+    if (s->regions == NULL || region >= touch_reach.regions)
         return false;
     if (WEIR_UNLIKELY((s->regions[region] & JIT_TOUCH_MARKED) == 0))
         region_mark(s, address);
     return (s->regions[region] & JIT_TOUCH_MARKED) != 0;
-}
-
-static uint64_t *region_words(const struct touch_set *s, uint32_t region, uint32_t kind)
-{
-    return (uint64_t *)(void *)s->told[0].bits[kind] + (uint64_t)region * REGION_WORDS;
 }
 
 static inline void touch_range(struct touch_set *s, enum touch how, uint64_t low, uint64_t high)
@@ -271,7 +228,8 @@ static inline void touch_range(struct touch_set *s, enum touch how, uint64_t low
         return;
     }
     while (low < high) {
-        uint64_t region = (low - reach.base) / REGION, start = reach.base + region * REGION;
+        uint64_t region = (low - touch_reach.base) / REGION,
+                 start = touch_reach.base + region * REGION;
         uint64_t end = (low & ~(REGION - 1)) + REGION, stop = high < end ? high : end;
         if (WEIR_LIKELY(region_has(s, low)))
             set_bits(region_words(s, (uint32_t)region, how),
@@ -322,9 +280,13 @@ static struct touch_set *set_new(struct grid_run *run, const struct grid_worker 
         words_open(s);
     }
     s->owner = w;
+    pthread_mutex_lock(&idle_lock);
     s->next = atomic_load_explicit(&run->touched, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak(&run->touched, &s->next, s))
-        ;
+    if (s->next == NULL) /* the run's first */
+        atomic_store_explicit(&run->touched_parts, 0, memory_order_relaxed);
+    s->part = atomic_load_explicit(&run->touched_parts, memory_order_relaxed);
+    atomic_store_explicit(&run->touched, s, memory_order_release);
+    pthread_mutex_unlock(&idle_lock);
     return s;
 }
 
@@ -367,7 +329,7 @@ static void set_free(struct touch_set *s)
     free(s);
 }
 
-static void set_give_back(struct touch_set *s)
+void touch_set_give_back(struct touch_set *s)
 {
     set_clear(s);
     pthread_mutex_lock(&idle_lock);
@@ -389,6 +351,40 @@ static inline struct touch_set *set_of(struct grid_run *run, const struct grid_w
         s = s->next;
     return WEIR_LIKELY(s != NULL) ? s : set_new(run, w);
 }
+
+/* ---- parts ---- */
+
+/* A copy of what the set has is the present part's, and it goes on with the next. Compiled code
+ * that runs keeps it. */
+static void set_divide(struct grid_run *run, struct touch_set *s, uint32_t part)
+{
+    struct touch_set *was = set_new(run, NULL);
+    was->part = part; /* without words it cannot be told from what comes */
+    if (was->regions == NULL)
+        return;
+    was->part = s->part;
+    s->part = part;
+    touch_slots_end(s);
+    memset(s->slots, 0, sizeof s->slots);
+    memcpy(was->sites, s->sites, sizeof s->sites);
+    memcpy(was->used, s->used, sizeof s->used);
+    was->used_count = s->used_count;
+    for (uint32_t n = 0; n < s->used_count; n++)
+        s->sites[s->used[n]].pc = NULL;
+    s->used_count = 0;
+    touch_words_move(was, s);
+    struct touch_page **pages = was->pages;
+    uint32_t capacity = was->capacity;
+    was->pages = s->pages;
+    was->capacity = s->capacity;
+    was->count = s->count;
+    s->pages = pages;
+    s->capacity = capacity;
+    s->count = 0;
+    memset(s->recent, 0, sizeof s->recent);
+}
+
+/* ---- what instructions touch ---- */
 
 static inline enum touch how_of(uint32_t what)
 {
@@ -488,7 +484,27 @@ static void touch_runs(struct touch_set *s, const struct jit_block *j, uint32_t 
 struct jit_touched *weir_rt_touched(const struct jit_block *j, uint32_t first)
 {
     const struct grid_block *b = j->grid;
-    return &set_of(b->run, b->worker)->told[first != 0];
+    struct touch_set *s = set_of(b->run, b->worker);
+    uint32_t part = atomic_load_explicit(&b->run->touched_parts, memory_order_relaxed);
+    if (WEIR_UNLIKELY(s->part != part))
+        set_divide(b->run, s, part);
+    return &s->told[first != 0];
+}
+
+uint32_t touch_launches(struct jit_block *j)
+{
+    const struct grid_block *b = j->grid;
+    uint32_t _Atomic *parts = &b->run->touched_parts;
+    if (!on)
+        return TOUCH_PARTS;
+    struct touch_set *s = set_of(b->run, b->worker);
+    uint32_t before = atomic_load_explicit(parts, memory_order_relaxed);
+    do {
+        if (before + 1 >= TOUCH_PARTS)
+            return TOUCH_PARTS;
+    } while (!atomic_compare_exchange_weak(parts, &before, before + 1));
+    set_divide(b->run, s, before + 1);
+    return before;
 }
 
 void weir_rt_touch(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what,
@@ -532,11 +548,6 @@ void weir_rt_touch(struct jit_block *j, uint32_t mask, const uint64_t *address, 
 
 /* ---- kernels of ours ---- */
 
-static bool on;
-
-void touch_tell(void) { on = true; }
-bool touch_is_told(void) { return on; }
-
 void touch_block(struct jit_block *j, const void *at, uint64_t bytes, bool writes,
                  const uint32_t *value)
 {
@@ -559,11 +570,6 @@ void touch_block(struct jit_block *j, const void *at, uint64_t bytes, bool write
 
 /* It is left out at the end, whichever thread has touched it: the next to get it from the heap
  * comes after. What the grid has allocated again counts. */
-struct touch_freed {
-    pthread_mutex_t lock;
-    struct touch_set set; /* bits of TOUCH_WRITE alone */
-};
-
 static struct touch_freed *freed_of(struct grid_run *run)
 {
     struct touch_freed *f = atomic_load_explicit(&run->freed, memory_order_acquire);
@@ -600,164 +606,4 @@ void touch_allocated(struct grid_run *run, uint64_t low, uint64_t high)
         low = stop;
     }
     pthread_mutex_unlock(&f->lock);
-}
-
-/* ---- at the end ---- */
-
-static void leave_out_words(struct touch_set *s, const struct touch_page *freed)
-{
-    uint64_t at = (freed->number << PAGE_SHIFT) - reach.base;
-    if (s->regions == NULL || at / REGION >= reach.regions)
-        return;
-    for (uint32_t k = 0; k < JIT_TOUCH_KINDS; k++) {
-        uint64_t *words =
-            (uint64_t *)(void *)s->told[0].bits[k] + (at >> JIT_TOUCH_WORD_SHIFT) / 64;
-        for (uint32_t byte = 0; byte < 1 << PAGE_SHIFT; byte += 4) { /* memory is given in words */
-            uint32_t word = byte >> JIT_TOUCH_WORD_SHIFT;
-            if ((freed->bits[TOUCH_WRITE][byte / 64] >> byte % 64 & 1) != 0 &&
-                (words[word / 64] >> word % 64 & 1) != 0)
-                words[word / 64] &= ~((uint64_t)1 << word % 64);
-        }
-    }
-}
-
-static void leave_out(struct touch_set *s, const struct touch_set *freed)
-{
-    for (uint32_t i = 0; i < freed->capacity; i++)
-        if (freed->pages[i] != NULL)
-            leave_out_words(s, freed->pages[i]);
-    for (uint32_t i = 0; i < freed->capacity; i++) {
-        const struct touch_page *f = freed->pages[i];
-        for (int how = 0; f != NULL && how < TOUCH_KINDS; how++)
-            for (int w = 0; w < PAGE_WORDS; w++)
-                page_of(s, f->number)->bits[how][w] &= ~f->bits[TOUCH_WRITE][w];
-    }
-}
-
-static void freed_forget(struct touch_freed *f)
-{
-    for (uint32_t i = 0; f != NULL && i < f->set.capacity; i++)
-        free(f->set.pages[i]);
-    if (f == NULL)
-        return;
-    free(f->set.pages);
-    pthread_mutex_destroy(&f->lock);
-    free(f);
-}
-
-/* Tells of the ranges of bits that are set, each of them `unit` bytes, the first at `base`. */
-static void bit_ranges(const uint64_t *words, uint64_t count, uint64_t base, uint64_t unit,
-                       enum touch how,
-                       void (*range)(void *self, enum touch how, uint64_t low, uint64_t high),
-                       void *self)
-{
-    uint64_t at = 0, end = count * 64;
-    while (at < end) {
-        uint64_t rest = words[at / 64] >> at % 64;
-        if (rest == 0) {
-            at = (at / 64 + 1) * 64;
-            continue;
-        }
-        at += (uint64_t)__builtin_ctzll(rest);
-        uint64_t from = at;
-        while (at < end) {
-            uint64_t gap = ~words[at / 64] >> at % 64;
-            if (gap != 0) {
-                at += (uint64_t)__builtin_ctzll(gap);
-                break;
-            }
-            at = (at / 64 + 1) * 64;
-        }
-        range(self, how, base + from * unit, base + at * unit);
-    }
-}
-
-static int by_region(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = (*(struct touch_page *const *)a)->number;
-    uint64_t y = (*(struct touch_page *const *)b)->number;
-    return (x > y) - (x < y);
-}
-
-static void set_tell(struct touch_set *s,
-                     void (*range)(void *self, enum touch how, uint64_t low, uint64_t high),
-                     void *self)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < s->capacity; i++)
-        if (s->pages[i] != NULL)
-            s->pages[count++] = s->pages[i];
-    if (count > 0)
-        qsort(s->pages, count, sizeof(struct touch_page *), by_number);
-    for (int how = 0; how < TOUCH_KINDS; how++)
-        for (uint32_t i = 0; i < count; i++)
-            bit_ranges(s->pages[i]->bits[how], PAGE_WORDS, s->pages[i]->number << PAGE_SHIFT, 1,
-                       (enum touch)how, range, self);
-    for (uint32_t i = count; i < s->capacity && count > 0; i++)
-        s->pages[i] = NULL; /* the others stand in order now, and not by hash */
-    if (s->listed.count > 1)
-        qsort(s->listed.items, s->listed.count, sizeof *s->listed.items, by_region);
-    for (int how = 0; how < TOUCH_KINDS; how++)
-        for (size_t i = 0; i < s->listed.count; i++)
-            bit_ranges(region_words(s, s->listed.items[i], (uint32_t)how), REGION_WORDS,
-                       reach.base + s->listed.items[i] * REGION,
-                       (uint64_t)1 << JIT_TOUCH_WORD_SHIFT, (enum touch)how, range, self);
-}
-
-static void slots_tell(struct touch_set *s)
-{
-    for (uint32_t n = 0; n < JIT_TOUCH_SLOTS; n++) {
-        const struct jit_touched_slot *from = &s->slots[n];
-        if (from->high == 0 || s->slot_sites[n] >= SITES)
-            continue;
-        struct touch_site *t = &s->sites[s->slot_sites[n]];
-        t->low = t->low < from->low ? t->low : from->low;
-        t->high = t->high > from->high ? t->high : from->high;
-    }
-}
-
-/* What both have words for is told by one, so that blocks of both that alternate are one range. */
-static void words_move(struct touch_set *to, struct touch_set *from)
-{
-    if (to->regions == NULL)
-        return;
-    for (size_t i = 0; i < from->listed.count; i++) {
-        uint32_t region = from->listed.items[i];
-        region_list(to, region);
-        for (uint32_t k = 0; k < JIT_TOUCH_KINDS; k++) {
-            uint64_t *x = region_words(to, region, k), *y = region_words(from, region, k);
-            for (uint32_t w = 0; w < REGION_WORDS; w++)
-                if (y[w] != 0) {
-                    x[w] |= y[w];
-                    y[w] = 0;
-                }
-        }
-    }
-}
-
-void grid_touched(struct grid_run *run,
-                  void (*range)(void *self, enum touch how, uint64_t low, uint64_t high),
-                  void (*site)(void *self, const struct touch_site *site), void *self)
-{
-    struct touch_set *s = atomic_exchange(&run->touched, NULL);
-    struct touch_freed *freed = atomic_exchange(&run->freed, NULL);
-    for (struct touch_set *next; s != NULL; s = next) {
-        next = s->next;
-        slots_tell(s);
-        for (uint32_t n = 0; n < s->used_count; n++)
-            site(self, &s->sites[s->used[n]]);
-        if (next != NULL)
-            words_move(next, s);
-        if (freed != NULL)
-            leave_out(s, &freed->set);
-        set_tell(s, range, self);
-        set_give_back(s);
-    }
-    freed_forget(freed);
 }

@@ -35,9 +35,16 @@ void touch_block(struct jit_block *j, const void *at, uint64_t bytes, bool write
 void touch_freed(struct grid_run *run, uint64_t low, uint64_t high);
 void touch_allocated(struct grid_run *run, uint64_t low, uint64_t high);
 
-/* What a complete run has touched: calls range(self, how, low, high) for each range of bytes, not
- * in order and maybe more than once, and site(self, site) for each instruction. Forgets it. */
-void grid_touched(struct grid_run *run,
+/* A thread of the block is about to launch something beside its grid: what the grid touches from
+ * then on, as far as it is known to be later, is another part. Returns the number of launches
+ * before, TOUCH_PARTS: they are not counted any more. */
+enum { TOUCH_PARTS = 64 };
+uint32_t touch_launches(struct jit_block *j);
+
+/* What a complete run has touched in that part: calls range(self, how, low, high) for each range of
+ * bytes, not in order and maybe more than once, and site(self, site) for each instruction. Forgets
+ * it. */
+void grid_touched(struct grid_run *run, uint32_t part,
                   void (*range)(void *self, enum touch how, uint64_t low, uint64_t high),
                   void (*site)(void *self, const struct touch_site *site), void *self);
 

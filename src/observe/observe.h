@@ -96,6 +96,7 @@ struct observe_work {
     /* In `enqueued`, of a graph that a kernel launches: the node that does, and how. */
     struct observe_id launcher;
     enum observe_launched launched;
+    uint32_t launched_in;           /* the part of it that the launch ends (observe_accesses) */
     const struct observe_id *after; /* see above; of nodes, only what an event wait waits for */
     uint32_t after_count;
     struct observe_call call; /* that enqueued it; only in `enqueued` */
@@ -156,6 +157,9 @@ enum observe_access { OBSERVE_READ, OBSERVE_WRITE, OBSERVE_ATOMIC };
  * blocks; and which instructions touched something in between, with the first warp that did. */
 struct observe_accesses {
     struct observe_id id;
+    /* Parts are told one after the other. What is in this one was later than so many launches of
+     * graphs by the grid; nobody knows whether it was earlier than the next. */
+    uint32_t part;
     const struct observe_bytes {
         enum observe_access how;
         uint64_t low, high;

@@ -74,7 +74,9 @@ struct moment;
 struct launch;
 struct launch *launch_new(uint64_t graph);
 /* A node of another launch has made it. */
-void launch_is_of(struct launch *l, struct launch *by, uint32_t node, enum observe_launched how);
+/* ... in that part. */
+void launch_is_of(struct launch *l, struct launch *by, uint32_t node, enum observe_launched how,
+                  uint32_t part);
 struct launch *launch_ref(struct launch *l);
 void launch_unref(struct launch *l);
 uint64_t launch_graph(const struct launch *l);
@@ -114,7 +116,8 @@ struct moment {
     uint64_t position;     /* in its stream; MOMENT_HOST: 0 */
     uint64_t tick;         /* of the host, when it enqueued or did it */
     struct vclock *after;  /* its own stream left out */
-    uint32_t part;         /* of a host function */
+    bool waited;           /* a grid, maybe for what it has launched */
+    uint32_t part;         /* of a host function, or of a grid (struct observe_accesses) */
     struct launch *launch; /* of a node of a graph */
     const char *name;
     const void *kernel;
@@ -150,6 +153,8 @@ struct moment *order_enqueued(const struct observe_work *w);
 struct moment *order_find(const struct observe_id *id);
 /* A node of a graph begins: its moment. */
 struct moment *order_node(const struct observe_work *w);
+/* A part of a grid that is later than launches by it: a new reference. */
+struct moment *order_later_part(const struct moment *m, uint32_t part);
 void order_child(const struct observe_id *child, const struct observe_id *parent);
 /* Returns whether it was work that accesses memory. */
 bool order_ended(const struct observe_id *id);

@@ -2,9 +2,9 @@
  * by nodes that record events, wait for them or for the program, and by who has launched it.
  *
  * Graphs that kernels launch are over when the launch is over that the host made, and count as at
- * its place in its stream. Among each other: what a kernel launches comes after the kernel, and so
- * after what that comes after in its graph. Tail launches come after all that the graph and what it
- * has launched below itself do, earlier tail launches included. */
+ * its place in its stream. Among each other: what a kernel launches comes after what the kernel has
+ * done before, and after what that comes after in its graph. Tail launches come after all that the
+ * graph and what it has launched below itself do, earlier tail launches included. */
 #include <stdlib.h>
 
 #include "races/internal.h"
@@ -22,6 +22,7 @@ struct launch {
     /* By a node of another launch, NULL: by the host. */
     struct launch *by;
     uint32_t by_node;
+    uint32_t by_part;
     enum observe_launched how;
     uint64_t serial; /* in the order in which they were launched */
 };
@@ -36,8 +37,10 @@ struct launch *launch_new(uint64_t graph)
     return l;
 }
 
-void launch_is_of(struct launch *l, struct launch *by, uint32_t node, enum observe_launched how)
+void launch_is_of(struct launch *l, struct launch *by, uint32_t node, enum observe_launched how,
+                  uint32_t part)
 {
+    l->by_part = part;
     l->by = launch_ref(by);
     l->by_node = node;
     l->how = how;
@@ -136,8 +139,8 @@ bool launch_orders(const struct moment *a, const struct moment *b)
         return a->id.node == b->id.node || graph_comes_after(of->graph, b->id.node, a->id.node) ||
                launch_before(a, b);
     for (const struct launch *l = b->launch; l->by != NULL; l = l->by) {
-        if (l->by == of &&
-            (l->by_node == a->id.node || graph_comes_after(of->graph, l->by_node, a->id.node)))
+        if (l->by == of && ((l->by_node == a->id.node && a->part <= l->by_part) ||
+                            graph_comes_after(of->graph, l->by_node, a->id.node)))
             return true;
         if (l->how == OBSERVE_TAIL && ends_before_tail(of, l->by, l->serial))
             return true;

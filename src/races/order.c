@@ -296,7 +296,7 @@ static struct moment *order_launched(const struct observe_work *w)
         return NULL;
     struct moment *m = moment_of_launch(w, of);
     m->launch = launch_new(w->graph);
-    launch_is_of(m->launch, of->launch, w->launcher.node, w->launched);
+    launch_is_of(m->launch, of->launch, w->launcher.node, w->launched, w->launched_in);
     return m;
 }
 
@@ -555,6 +555,14 @@ static struct moment *part_after(const struct moment *part)
     next->sites = NULL;
     next->warps = NULL;
     return next;
+}
+
+struct moment *order_later_part(const struct moment *m, uint32_t part)
+{
+    struct moment *later = part_after(m);
+    later->position = m->position;
+    later->part = part;
+    return later;
 }
 
 struct vclock *order_part_ends(struct moment **part)

@@ -288,10 +288,37 @@ static void accessed_all(struct moment *m, const struct observe_accesses *a,
     free(all);
 }
 
+/* Whether one may have seen by an atomic access that what the grid has launched is over. */
+static bool may_have_waited(const struct observe_accesses *a)
+{
+    for (uint32_t i = 0; i < a->site_count; i++)
+        if (a->sites[i].how == OBSERVE_ATOMIC)
+            return true;
+    return false;
+}
+
+/* What is told of: the work, or a part of it that is later than a launch. A new reference. */
+static struct moment *part_of(const struct observe_accesses *a)
+{
+    struct moment *m = order_find(&a->id);
+    if (m == NULL || a->part == 0 || m->waited)
+        return m;
+    m->waited = may_have_waited(a);
+    if (m->waited)
+        return m;
+    struct moment *part = order_later_part(m, a->part);
+    if (m->warps != NULL) { /* they are of the whole, and told first */
+        struct observe_accesses whole = {.warps = m->warps->items, .warp_count = m->warps->count};
+        keep_warps(part, &whole);
+    }
+    moment_unref(m);
+    return part;
+}
+
 static void on_accessed(const struct observe_accesses *a)
 {
     races_enter();
-    struct moment *m = order_find(&a->id);
+    struct moment *m = part_of(a);
     if (m != NULL) {
         keep_sites(m, a);
         keep_warps(m, a);

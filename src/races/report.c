@@ -17,6 +17,8 @@ struct side {
     const char *ends;            /* it gives memory back (struct moment) */
     struct finding_site site;
     struct moment *moment; /* until it is written; NULL: no kernel's */
+    const void *launch;    /* which launch of a graph; compared only */
+    bool later;            /* of a grid, after a launch by it */
     bool thread_known;
     uint32_t block[3], thread[3];
     /* Filled in when it is written. */
@@ -186,6 +188,8 @@ static struct side side_of(const struct moment *m, enum access how, uint64_t at)
     struct side s = {
         .how = how, .kind = m->kind, .work = m->work, .id = m->id, .pc = m->pc, .site = m->site};
     s.ends = m->ends;
+    s.launch = m->launch;
+    s.later = m->work == OBSERVE_KERNEL && m->part > 0;
     if (m->kind != MOMENT_WORK || m->work != OBSERVE_KERNEL)
         return s;
     s.moment = moment_ref((struct moment *)m);
@@ -395,6 +399,19 @@ void report_put_memory(struct strbuf *sb, const struct allocation *a, uint64_t l
     finding_put_call(sb, call);
 }
 
+/* Of two that are in one launch of the host's, but not in one of a graph. */
+static void append_tail_advice(struct strbuf *sb, const struct side *a, const struct side *b)
+{
+    const struct side *later = a->later ? a : b->later ? b : NULL;
+    sb_printf(sb,
+              "launch one's graph, from the other's, as a tail launch (cudaStreamGraphTailLaunch)");
+    if (later == NULL)
+        return;
+    sb_printf(sb, ", or do what is at ");
+    finding_put_place(sb, &later->source);
+    sb_printf(sb, " before the launch");
+}
+
 /* What would have ordered the two. */
 static void append_advice(struct strbuf *sb, const struct finding *f)
 {
@@ -406,6 +423,10 @@ static void append_advice(struct strbuf *sb, const struct finding *f)
     }
     if (a->id.node != 0 && b->id.node != 0 && a->id.stream == b->id.stream &&
         a->id.count == b->id.count) {
+        if (a->launch != b->launch) {
+            append_tail_advice(sb, a, b);
+            return;
+        }
         sb_printf(sb, "add an edge from node %u of the graph to node %u, or the other way round",
                   a->id.node, b->id.node);
         return;

@@ -145,6 +145,116 @@ CASE(below_what_is_below)
     DO(cudaGraphLaunch(launcher(), a));
 }
 
+/* The launching kernel itself: what it does after the launch goes on beside the graph, unless that
+ * is a tail launch; what it has done before comes before it. */
+__global__ void launches_and_writes(int *p, bool first)
+{
+    if (first)
+        p[threadIdx.x] = 4;
+    follow(plans);
+    if (!first)
+        p[threadIdx.x] = 5;
+}
+__global__ void launches_and_reads(int *p, int *result)
+{
+    follow(plans);
+    *result = *p;
+}
+/* One thread launches, others go on after a barrier. */
+__global__ void launches_for_all(int *p, bool first)
+{
+    if (first)
+        p[threadIdx.x] = 4;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        follow(plans);
+    __syncthreads();
+    if (!first)
+        p[threadIdx.x] = 5;
+}
+
+static cudaGraphExec_t with_parameters(void *kernel, void **parameters, int threads = 1)
+{
+    cudaGraph_t graph;
+    DO(cudaGraphCreate(&graph, 0));
+    node(graph, kernel, parameters, nullptr, threads);
+    return executable(graph);
+}
+
+CASE(launcher_writes_afterwards)
+{
+    // @1? kernel write // @2? kernel write
+    void *parameters[] = {&d, &repaired};
+    set(plans, {one((void *)writes, d), 2});
+    DO(cudaGraphLaunch(with_parameters((void *)launches_and_writes, parameters), a));
+    // SAYS as a tail launch \(cudaStreamGraphTailLaunch\), or do what is at .*cdp_graphs.cu:\d+ before the launch
+}
+
+CASE(launcher_writes_afterwards_beside_a_sibling)
+{
+    // @1? kernel write // @2? kernel write
+    void *parameters[] = {&d, &repaired};
+    set(plans, {one((void *)writes, d), 3});
+    DO(cudaGraphLaunch(with_parameters((void *)launches_and_writes, parameters), a));
+}
+
+CASE(launcher_reads_afterwards)
+{
+    // @1? kernel write // @2? kernel read
+    void *parameters[] = {&d, &d2};
+    set(plans, {one((void *)writes, d), repaired ? 1 : 2});
+    DO(cudaGraphLaunch(with_parameters((void *)launches_and_reads, parameters), a));
+}
+
+CASE(block_goes_on_after_the_launch)
+{
+    // @1? kernel write // @2? kernel write
+    void *parameters[] = {&d, &repaired};
+    set(plans, {one((void *)writes, d), 2});
+    DO(cudaGraphLaunch(with_parameters((void *)launches_for_all, parameters, 64), a));
+}
+
+/* Between two launches: before the second, beside the first. */
+__global__ void launches_two(int *p, int *q)
+{
+    cudaGraphLaunch(plans[0].graph, cudaStreamGraphFireAndForget);
+    *p = 6;
+    cudaGraphLaunch(plans[1].graph, cudaStreamGraphFireAndForget);
+    *q = 7;
+}
+CASE(launcher_writes_between_two_launches)
+{
+    // @1? kernel write // @2? kernel read
+    void *parameters[] = {&d, &out};
+    set(plans, {one((void *)reads, repaired ? d2 : d, out + 64), 2}, {one((void *)reads, d, out + 64), 2});
+    DO(cudaGraphLaunch(with_parameters((void *)launches_two, parameters), a));
+}
+
+/* A kernel that waits for what it has launched, by a flag. */
+__global__ void writes_and_tells(int *p, int *flag)
+{
+    *p = 8;
+    __threadfence();
+    atomicExch(flag, 1);
+}
+__global__ void launches_and_waits(int *p, int *flag, bool waits)
+{
+    cudaGraphLaunch(plans[0].graph, cudaStreamGraphFireAndForget);
+    if (waits) {
+        while (*(volatile int *)flag == 0)
+            ;
+        __threadfence();
+    }
+    *p = 9;
+}
+CASE(launcher_waits_for_a_flag)
+{
+    // @1? kernel write // @2? kernel write
+    void *parameters[] = {&d, &d2, &repaired};
+    set(plans, {one((void *)writes_and_tells, d, d2), 2});
+    DO(cudaGraphLaunch(with_parameters((void *)launches_and_waits, parameters), a));
+}
+
 /* Copies in launched graphs count, too. */
 CASE(copy_node)
 {
