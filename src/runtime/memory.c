@@ -314,6 +314,7 @@ static cudaError_t describe(struct cudaPointerAttributes *out, const void *ptr)
     out->device = cudaInvalidDeviceId;
     if (type == 0) {
         out->type = cudaMemoryTypeUnregistered;
+        out->devicePointer = (void *)device_pointer;
         out->hostPointer = (void *)ptr;
         return cudaSuccess;
     }

@@ -416,6 +416,11 @@ static void test_mend_guides(void)
         "b.h:3:4: note: candidate function not viable: call to __host__ function from __device__\n";
     CHECK(mend_learn(messages, &plan) && plan.guides);
     CHECK(!mend_learn(messages, &plan));
+    struct mend_plan other = {0};
+    CHECK(mend_learn("a.cu:1:2: error: reference to __host__ function '<deduction guide for "
+                     "pair><int *>' in __host__ __device__ function\n",
+                     &other) &&
+          other.guides);
     const char *text =
         "template <class T> box(T, int) -> box<T>;\nexplicit box(f(int)) ->\n box<int>;\n"
         "auto box(int) -> other<int>; box(p)->run<int>(); auto f(int) -> f_t;\n";

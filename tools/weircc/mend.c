@@ -68,8 +68,9 @@ static bool learn_members(const char *messages, struct strlist *members)
 /* A class whose arguments are deduced by guides that are, to clang, the host's. */
 static bool needs_guides(const char *messages)
 {
-    return strstr(messages, "no viable constructor or deduction guide") != NULL &&
-           strstr(messages, "call to __host__ function from") != NULL;
+    return strstr(messages, "reference to __host__ function '<deduction guide for") != NULL ||
+           (strstr(messages, "no viable constructor or deduction guide") != NULL &&
+            strstr(messages, "call to __host__ function from") != NULL);
 }
 
 /* clang shows the macro whose text begins like a directive. */

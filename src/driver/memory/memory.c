@@ -302,6 +302,17 @@ bool driver_sees(CUcontext c, const void *address)
     return !mem_foreign(c->memory, peers, (uint64_t)address);
 }
 
+/* Whether memory is of a kind that a decompression engine can use, which is asked of devices
+ * without one, too: that of cudaMalloc, and of pools of a device that were made for it. */
+static bool may_be_decompressed_into(const struct mem_info *i)
+{
+    CUmemoryPool pool = pool_of_memory(i);
+    if (pool == NULL)
+        return i->kind == MEM_DEVICE;
+    return pool->props.location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+           (pool->props.usage & CU_MEM_POOL_CREATE_USAGE_HW_DECOMPRESS) != 0;
+}
+
 /* One attribute of an address into `out`, whose type the attribute fixes. */
 static CUresult pointer_attribute(void *out, CUpointer_attribute which, const struct mem_info *i,
                                   CUdeviceptr at)
@@ -356,6 +367,9 @@ static CUresult pointer_attribute(void *out, CUpointer_attribute which, const st
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         *(CUmemoryPool *)out = pool_of_memory(i);
         return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+        *(bool *)out = may_be_decompressed_into(i);
+        return CUDA_SUCCESS;
     default: return CUDA_ERROR_NOT_SUPPORTED;
     }
 }
@@ -371,8 +385,17 @@ WEIR_API CUresult cuPointerGetAttribute(void *out, CUpointer_attribute which, CU
     return pointer_attribute(out, which, &info, at);
 }
 
-/* All at once: for pageable memory everything reads as zero, without an error. Threads without a
- * context may ask, as cuda.core and MPI libraries do. */
+/* Whether kernels may use memory that is not CUDA's. */
+static bool kernels_reach(CUdeviceptr at)
+{
+    const void *address = (void *)(uintptr_t)at;
+    return at != 0 && !mem_checked() && !mem_in_device_range(address) &&
+           mem_kind_of(address, NULL) == MEM_PAGEABLE;
+}
+
+/* All at once: for pageable memory everything reads as zero, without an error, but for the address
+ * by which kernels reach it, on a device that does (CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS).
+ * Threads without a context may ask, as cuda.core and MPI libraries do. */
 WEIR_API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *which, void **out,
                                          CUdeviceptr at)
 {
@@ -397,8 +420,11 @@ WEIR_API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute
         }
         switch (which[n]) {
         case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)out[n] = -2; break;
-        case CU_POINTER_ATTRIBUTE_CONTEXT:
         case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+            *(CUdeviceptr *)out[n] = kernels_reach(at) ? at : 0;
+            break;
+        case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: *(bool *)out[n] = false; break;
+        case CU_POINTER_ATTRIBUTE_CONTEXT:
         case CU_POINTER_ATTRIBUTE_HOST_POINTER:
         case CU_POINTER_ATTRIBUTE_BUFFER_ID:
         case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:

@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "on_weir.h"
+#include <cuda.h>
 
 #define OK(call) CHECK_STR(cudaGetErrorName(call), "cudaSuccess")
 
@@ -54,6 +55,11 @@ static void device_memory()
     CHECK_EQ_INT(a.type, cudaMemoryTypeDevice);
     CHECK_EQ_INT(a.device, 0);
     CHECK(a.devicePointer == p + 10 && a.hostPointer == nullptr);
+    bool decompressed = false; // asked of memory, not of the device
+    CHECK_EQ_INT(cuPointerGetAttribute(&decompressed, CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE,
+                                       (CUdeviceptr)p),
+                 CUDA_SUCCESS);
+    CHECK(decompressed);
     OK(cudaMemcpy(p, host.data(), N * sizeof *p, cudaMemcpyHostToDevice));
     add<<<(N + 255) / 256, 256>>>(p, N, 3);
     OK(cudaMemcpy(host.data(), p, N * sizeof *p, cudaMemcpyDeviceToHost));
@@ -158,6 +164,13 @@ static void pageable_memory()
         const char *checked = getenv("WEIR_CHECK");
         CHECK_EQ_INT(access, checked == nullptr || strcmp(checked, "memory") != 0);
     }
+    /* It is nobody's, and the address is the device's where that may use it. */
+    cudaPointerAttributes a = attributes_of(values.data());
+    CHECK_EQ_INT(a.type, cudaMemoryTypeUnregistered);
+    CHECK(a.hostPointer == values.data());
+    if (on_weir()) // of a GPU, its driver's version decides
+        CHECK(a.devicePointer == (access ? values.data() : nullptr));
+    CHECK(attributes_of(nullptr).devicePointer == nullptr);
     if (!access)
         return;
     add<<<4, 256>>>(values.data(), N, 5);
