@@ -93,4 +93,8 @@ extern const int warpSize;
 
 #undef WEIR_DEVICE
 
+#if defined(WEIR_LEGACY_API)
+#include "weir/legacy/device.h"
+#endif
+
 #endif

@@ -46,12 +46,13 @@ static cudaError_t set_reading(CUtexref ref, const struct rt_variable *v,
                                const struct cudaChannelFormatDesc *c, bool linear)
 {
     bool floats = c->f == cudaChannelFormatKindFloat;
+    bool fractions = v->fractions || t->__weirFractions != 0;
     unsigned flags = 0;
 
-    RT_CHECK(!v->fractions || (!floats && c->x <= 16), cudaErrorInvalidNormSetting);
-    RT_CHECK(linear || t->filterMode != cudaFilterModeLinear || v->fractions || floats,
+    RT_CHECK(!fractions || (!floats && c->x <= 16), cudaErrorInvalidNormSetting);
+    RT_CHECK(linear || t->filterMode != cudaFilterModeLinear || fractions || floats,
              cudaErrorInvalidFilterSetting);
-    if (!v->fractions)
+    if (!fractions)
         flags |= CU_TRSF_READ_AS_INTEGER;
     if (t->normalized)
         flags |= CU_TRSF_NORMALIZED_COORDINATES;

@@ -249,6 +249,50 @@ ok
 run ./by_cuda
 says 'sum 221'
 
+# --legacy-api: texture variables, those of several files with one name too; symbols by name; launches in steps.
+for file in one two; do
+    cat >texture_$file.cu <<END_OF_FILE
+#include <cstdio>
+texture<unsigned char, 1, cudaReadModeNormalizedFloat> bytes;
+texture<float, 2> plane;
+__constant__ float table[2];
+static __global__ void k(float *p) { p[0] = tex1Dfetch(bytes, 1) + tex2D(plane, 1.5f, 0.5f) + table[1] + __shfl(64.f, 0); }
+void $file(float *p, void *memory)
+{
+    float values[2] = {0, sizeof "$file" * 1000.f};
+    cudaMemcpyToSymbol("table", values, sizeof values);
+    cudaBindTexture(0, bytes, memory, 8);
+    cudaBindTexture2D(0, plane, (char *)memory + 512, 2, 1, 512);
+    k<<<1, 1>>>(p);
+    cudaThreadSynchronize();
+}
+END_OF_FILE
+done
+cat >>texture_two.cu <<'END_OF_FILE'
+void one(float *, void *);
+int main()
+{
+    float *p, *memory;
+    cudaMallocManaged(&p, 8);
+    cudaMallocManaged(&memory, 1024);
+    ((unsigned char *)memory)[1] = 51;
+    memory[129] = 8;
+    one(p, memory);
+    two(p + 1, memory);
+    cudaDeviceProp properties;
+    cudaGetDeviceProperties(&properties, 0);
+    printf("textures %g %g %d\n", p[0], p[1], properties.clockRate > 0);
+}
+END_OF_FILE
+run weircc $front --legacy-api -arch=sm_80 texture_one.cu texture_two.cu -o textures
+ok
+run ./textures
+says 'textures 4072.2 4072.2 1'
+run weircc $front --legacy-api -rdc=true -I "$source/tests" "$source/tests/conformance/textures/variables.cu" -o variables -lcuda
+ok
+run ./variables
+ok
+
 # What cannot be served is refused.
 cat >differs.cu <<'END_OF_FILE'
 struct S {
@@ -280,9 +324,6 @@ echo '__global__ void kernel(void (*)(int)) {}' >unnamed.cu
 run weircc $front -c unnamed.cu
 fails
 says 'needs a name for each parameter'
-run weircc $front --legacy-api -c one.cu
-fails
-says 'not supported with --legacy-api'
 run weircc $front -Xcompiler -flto -c one.cu
 fails
 says "not supported with '-flto'"

@@ -339,11 +339,6 @@ static bool check_host_frontend(struct driver *dr)
     const struct strlist *lists[] = {&c->list[OPT_compiler_options], &c->unknown_compiler};
     if (!command_has_host_frontend(c))
         return true;
-    if (c->given[OPT_legacy_api] || dr->build.arch.old)
-        return diag_set(
-            &dr->diag, 0, 0,
-            "--host-frontend=ccbin is not supported with --legacy-api, which -arch below "
-            "sm_50 brings: texture references are compiled by clang alone");
     for (size_t i = 0; i < WEIR_COUNT(lists); i++)
         for (size_t k = 0; k < lists[i]->count; k++)
             if (strncmp(lists[i]->items[k], "-flto", 5) == 0)

@@ -601,6 +601,9 @@ void command_host_preprocess(struct strlist *argv, const struct driver *dr, cons
     list_add(argv, "%s", t->include);
     list_add(argv, "-DWEIR_HOST_FRONTEND=1");
     list_add(argv, "-D__CUDA_ARCH_LIST__=%d0", dr->build.arch.number);
+    add_legacy_api(argv, dr);
+    if (dr->build.arch.old)
+        list_add(argv, "-DCUDA_FORCE_CDP1_IF_SUPPORTED=1");
     if (c->given[OPT_use_fast_math])
         list_add(argv, "-D__USE_FAST_MATH__=1");
     if (c->given[OPT_device_debug])

@@ -131,11 +131,19 @@ WEIR_INLINE cudaStreamGetCaptureInfo_v2(cudaStream_t stream,
 
 /* ---- texture and surface variables ---- */
 
+#if defined(WEIR_HOST_FRONTEND) /* a compiler that knows no CUDA */
+#define WEIR_TEXTURE_TYPE
+#define WEIR_SURFACE_TYPE
+#else
+#define WEIR_TEXTURE_TYPE __attribute__((device_builtin_texture_type))
+#define WEIR_SURFACE_TYPE __attribute__((device_builtin_surface_type))
+#endif
+
 /* A variable of the device that the host describes: clang makes a texture reference of it there,
  * and a handle where it is passed. */
 template <class T, int texType = cudaTextureType1D,
           enum cudaTextureReadMode mode = cudaReadModeElementType>
-struct __attribute__((device_builtin_texture_type)) texture : public textureReference {
+struct WEIR_TEXTURE_TYPE texture : public textureReference {
     __host__ texture(int norm = 0, enum cudaTextureFilterMode fMode = cudaFilterModePoint,
                      enum cudaTextureAddressMode aMode = cudaAddressModeClamp)
         : texture(norm, fMode, aMode, cudaCreateChannelDesc<T>())
@@ -149,15 +157,16 @@ struct __attribute__((device_builtin_texture_type)) texture : public textureRefe
         filterMode = fMode;
         addressMode[0] = addressMode[1] = addressMode[2] = aMode;
         channelDesc = desc;
+        __weirFractions = mode == cudaReadModeNormalizedFloat;
     }
 };
 
 template <class T, int dim = cudaSurfaceType1D>
-struct __attribute__((device_builtin_surface_type)) surface : public surfaceReference {
+struct WEIR_SURFACE_TYPE surface : public surfaceReference {
     __host__ surface() : surfaceReference() { channelDesc = cudaCreateChannelDesc<T>(); }
 };
 template <int dim>
-struct __attribute__((device_builtin_surface_type)) surface<void, dim> : public surfaceReference {
+struct WEIR_SURFACE_TYPE surface<void, dim> : public surfaceReference {
     __host__ surface() : surfaceReference() {}
 };
 
@@ -235,6 +244,8 @@ WEIR_INLINE cudaBindSurfaceToArray(const struct surface<T, D> &surf, cudaArray_c
     return error == cudaSuccess ? ::cudaBindSurfaceToArray(&surf, array, &desc) : error;
 }
 
+#undef WEIR_TEXTURE_TYPE
+#undef WEIR_SURFACE_TYPE
 #undef WEIR_BIND
 #undef WEIR_BIND_TYPE
 #endif

@@ -19,7 +19,8 @@ struct textureReference {
     float minMipmapLevelClamp;
     float maxMipmapLevelClamp;
     int disableTrilinearOptimization;
-    int __cudaReserved[14];
+    int __weirFractions; /* integers are read as fractions, which clang tells by itself */
+    int __cudaReserved[13];
 };
 
 struct surfaceReference {

@@ -63,6 +63,12 @@ static bool is_key(const char *name, size_t n)
     return is;
 }
 
+/* A texture or surface variable of --legacy-api: a reference on the device. */
+static bool is_reference(const struct ptx_var *v)
+{
+    return v->type == PTX_TEXREF || v->type == PTX_SURFREF;
+}
+
 static void add_symbols(struct symbols *s, const struct ptx_module *m)
 {
     for (int32_t i = 0; i < m->nfuncs; i++) {
@@ -76,11 +82,12 @@ static void add_symbols(struct symbols *s, const struct ptx_module *m)
     for (int32_t i = 0; i < m->nvars; i++) {
         const struct ptx_var *v = m->vars[i];
         if ((v->space != PTX_SPACE_GLOBAL && v->space != PTX_SPACE_CONST) ||
-            v->linkage == PTX_LINK_EXTERN || v->size == 0)
+            v->linkage == PTX_LINK_EXTERN || (v->size == 0 && !is_reference(v)))
             continue;
         struct symbol one = {.host = xprintf("%.*s", (int)plain_length(v->name), v->name),
                              .device = v->name,
-                             .variable = v};
+                             .variable = v,
+                             .shadow = is_reference(v)};
         vec_push(s, one);
     }
 }
@@ -273,14 +280,27 @@ static bool read_assembler(struct scanner *s, const char *text)
 
 /* ---- records ---- */
 
+static int flags_of(const struct ptx_var *v)
+{
+    if (v == NULL)
+        return 0;
+    return v->type == PTX_TEXREF         ? OFFLOAD_TEXTURE
+           : v->type == PTX_SURFREF      ? OFFLOAD_SURFACE
+           : v->space == PTX_SPACE_CONST ? OFFLOAD_CONSTANT
+                                         : 0;
+}
+
 static void write_record(struct scanner *s, const char *address, const struct symbol *symbol,
                          size_t number)
 {
     const struct ptx_var *v = symbol->variable;
     sb_printf(s->out,
               "\t.quad\t%s\n\t.quad\t.Lweir_name%zu\n\t.quad\t%llu\n\t.long\t%d\n\t.long\t0\n",
-              address, number, v != NULL ? (unsigned long long)v->size : 0ull,
-              v != NULL && v->space == PTX_SPACE_CONST ? OFFLOAD_CONSTANT : 0);
+              address, number,
+              v == NULL     ? 0ull
+              : v->size > 0 ? (unsigned long long)v->size
+                            : 8ull,
+              flags_of(v));
 }
 
 static void write_records(struct scanner *s)

@@ -39,6 +39,10 @@ void __cudaRegisterFunction(void **handle, const char *address, char *name, cons
                             int threads, void *, void *, void *, void *, int *);
 void __cudaRegisterVar(void **handle, char *address, char *name, const char *device_name,
                        int external, size_t size, int constant, int global);
+void __cudaRegisterTexture(void **handle, const void *address, const void **, const char *name,
+                           int dimensions, int fractions, int external);
+void __cudaRegisterSurface(void **handle, const void *address, const void **, const char *name,
+                           int dimensions, int external);
 }
 
 static void **__weir_host_handle;
@@ -54,6 +58,12 @@ static __attribute__((constructor(201), used)) void __weir_register_host(void)
         if (e->size == 0)
             __cudaRegisterFunction(handle, (const char *)e->address, (char *)e->name, e->name, -1,
                                    0, 0, 0, 0, 0);
+#ifdef WEIR_LEGACY_API /* the variable itself says how it is read */
+        else if ((e->flags & 7) == 3)
+            __cudaRegisterTexture(handle, e->address, 0, e->name, 0, 0, 0);
+        else if ((e->flags & 7) == 2)
+            __cudaRegisterSurface(handle, e->address, 0, e->name, 0, 0);
+#endif
         else
             __cudaRegisterVar(handle, (char *)e->address, (char *)e->name, e->name, 0, e->size,
                               (e->flags & 16) != 0, 0);
