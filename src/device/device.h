@@ -264,7 +264,8 @@ struct device_set {
 enum device_error device_set(struct device_stream *s, const struct device_set *set, bool wait);
 
 /* Runs fn on the host-function thread in stream order; the stream goes on after it has returned.
- * It may block; `of` is the program's function that it calls. After a fault fn is not called,
+ * It may block; `of` is the program's function that it calls, with the pointer that `user` begins
+ * with, if neither is NULL. After a fault fn is not called,
  * unless `always`, then with the error (this is cudaStreamAddCallback). Calls into the API from it:
  * see device_in_host_function. */
 typedef void (*device_host_fn)(void *user, enum device_error status);

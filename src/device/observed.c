@@ -124,8 +124,10 @@ static void describe(struct observe_work *w, const struct command *c)
     case COMMAND_COPY: describe_copy(w, &c->copy); break;
     case COMMAND_SET: describe_set(w, &c->set); break;
     case COMMAND_HOST:
-        describe_host(w, OBSERVE_HOST, NULL, c->host.user);
+        describe_host(w, OBSERVE_HOST, NULL, NULL);
         w->host.function = c->host.of;
+        if (c->host.of != NULL && c->host.user != NULL)
+            w->host.argument = *(void *const *)c->host.user;
         break;
     case COMMAND_CALL: describe_host(w, OBSERVE_INTERNAL, c->call.fn, c->call.user); break;
     case COMMAND_STAMP:

@@ -124,7 +124,7 @@ struct observe_work {
         } set;
         struct {
             const void *function; /* NULL: not known */
-            const void *argument;
+            const void *argument; /* of functions of the program */
         } host;
         uint64_t graph; /* 1, 2, 3 …: of observe_node */
         struct {

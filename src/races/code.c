@@ -5,20 +5,12 @@
  * ends the function: a store that is missed there is not taken for a flag. */
 #include <string.h>
 
+#include "races/code.h"
 #include "races/internal.h"
 
 #if defined(__x86_64__)
 
-enum { RSP = 4, RBP = 5, NONE = -1, LOOP_BYTES = 96 };
-
-struct instruction {
-    const uint8_t *next;
-    uint8_t rex, map, op; /* map 0: opcodes of one byte; 1: after 0f; 2, 3: after 0f 38, 0f 3a */
-    bool wide16, vector;  /* prefixes 66; VEX or EVEX */
-    bool has_modrm, memory;
-    uint8_t reg, rm;
-    int base, index; /* of an address in memory; NONE: there is none (relative to the code) */
-};
+enum { LOOP_BYTES = 96 };
 
 static bool in(uint8_t op, uint8_t first, uint8_t last) { return op >= first && op <= last; }
 
@@ -39,12 +31,17 @@ static const uint8_t *take_modrm(struct instruction *i, const uint8_t *p)
         i->index = index != 4 ? index : NONE;
         if ((sib & 7) == 5 && mod == 0) {
             i->base = NONE;
-            return p + 4;
+            mod = 2;
         }
     } else if ((m & 7) == 5 && mod == 0) {
         i->base = NONE;
-        return p + 4;
+        i->relative = true;
+        mod = 2;
     }
+    if (mod == 1)
+        i->distance = (int8_t)*p;
+    else if (mod == 2)
+        memcpy(&i->distance, p, sizeof i->distance);
     return p + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
 }
 
@@ -107,8 +104,7 @@ static const uint8_t *take_vector(struct instruction *i, const uint8_t *p, uint8
     return p + (first == 0xc5 ? 1 : first == 0xc4 ? 2 : 3);
 }
 
-/* False: not known. */
-static bool decode(struct instruction *i, const uint8_t *p)
+bool code_decode(struct instruction *i, const uint8_t *p)
 {
     *i = (struct instruction){.base = NONE, .index = NONE};
     for (;; p++) {
@@ -146,8 +142,7 @@ static bool is_store(const struct instruction *i)
            (i->op == 0x88 || i->op == 0x89 || i->op == 0xc6 || i->op == 0xc7);
 }
 
-/* Reads memory to compare it or to put it in a register. */
-static bool is_load(const struct instruction *i)
+bool code_is_load(const struct instruction *i)
 {
     if (!i->memory || i->vector)
         return false;
@@ -159,7 +154,7 @@ static bool is_load(const struct instruction *i)
             ((i->op == 0xf6 || i->op == 0xf7) && (i->reg & 7) < 2));
 }
 
-static bool is_of_stack(const struct instruction *i, bool frame)
+bool code_is_of_stack(const struct instruction *i, bool frame)
 {
     return i->memory && (i->base == RSP || (frame && i->base == RBP));
 }
@@ -183,16 +178,16 @@ static bool is_poll(const uint8_t *low, const uint8_t *high, bool frame)
     bool looks = false;
     struct instruction i, k;
     for (const uint8_t *p = low; p < high; p = i.next) {
-        if (!decode(&i, p))
+        if (!code_decode(&i, p))
             return false;
-        if (is_store(&i) && !is_of_stack(&i, frame))
+        if (is_store(&i) && !code_is_of_stack(&i, frame))
             return false;
         looks |= i.map == 0 && i.op == 0xe8 && high - low <= LOOP_BYTES / 2;
-        if (!is_load(&i) || is_of_stack(&i, frame) || i.index != NONE)
+        if (!code_is_load(&i) || code_is_of_stack(&i, frame) || i.index != NONE)
             continue;
         bool same = true;
         for (const uint8_t *q = low; q < high && i.base != NONE; q = k.next) {
-            if (!decode(&k, q))
+            if (!code_decode(&k, q))
                 return false;
             same = same && !moves_register(&k, i.base);
         }
@@ -201,8 +196,7 @@ static bool is_poll(const uint8_t *low, const uint8_t *high, bool frame)
     return looks;
 }
 
-/* The place to which an instruction jumps; NULL: it does not. */
-static const uint8_t *jumps_to(const struct instruction *i)
+const uint8_t *code_jumps_to(const struct instruction *i)
 {
     bool near = (i->map == 0 && i->op == 0xe9) || (i->map == 1 && in(i->op, 0x80, 0x8f));
     if (i->map == 0 && (in(i->op, 0x70, 0x7f) || i->op == 0xeb))
@@ -213,16 +207,21 @@ static const uint8_t *jumps_to(const struct instruction *i)
     return near ? i->next + distance : NULL;
 }
 
+bool code_sets_frame(const struct instruction *i)
+{
+    return i->map == 0 && (i->op == 0x89 || i->op == 0x8b) && !i->memory &&
+           (i->op == 0x89 ? i->reg == RSP && i->rm == RBP : i->rm == RSP && i->reg == RBP);
+}
+
 void code_look(const uint8_t *low, const uint8_t *high, struct handover *out)
 {
     bool frame = false; /* rbp is where the function's variables are */
     struct instruction i;
-    for (const uint8_t *p = low; p < high && decode(&i, p) && i.next <= high; p = i.next) {
-        frame |= i.map == 0 && (i.op == 0x89 || i.op == 0x8b) && !i.memory &&
-                 (i.op == 0x89 ? i.reg == RSP && i.rm == RBP : i.rm == RSP && i.reg == RBP);
-        if (is_store(&i) && !is_of_stack(&i, frame) && out->store_count < HANDOVER_STORES)
+    for (const uint8_t *p = low; p < high && code_decode(&i, p) && i.next <= high; p = i.next) {
+        frame |= code_sets_frame(&i);
+        if (is_store(&i) && !code_is_of_stack(&i, frame) && out->store_count < HANDOVER_STORES)
             out->stores[out->store_count++] = p;
-        const uint8_t *to = jumps_to(&i);
+        const uint8_t *to = code_jumps_to(&i);
         if (to != NULL && to >= low && to <= p && p - to <= LOOP_BYTES)
             out->polls |= is_poll(to, i.next, frame);
     }

@@ -10,7 +10,8 @@ struct graph_node {
     uint32_t branch; /* 0: of the graph itself */
     uint64_t *before;
     uint32_t words;
-    struct shadow_range copies[2]; /* what it reads and writes, if it is a copy */
+    struct shadow_range copies[2];   /* what it reads and writes, if it is a copy */
+    const void *function, *argument; /* of the host; NULL: it is none */
 };
 
 struct graph {
@@ -75,9 +76,21 @@ void graph_copies(uint64_t number, void (*each)(const struct shadow_range *, voi
             each(&g->nodes.items[i].copies[k], self);
 }
 
-static void node_copies(struct graph *g, const struct observe_node *told)
+void graph_functions(const struct graph *g,
+                     void (*each)(uint32_t, const void *, const void *, void *), void *self)
+{
+    for (uint32_t i = 0; i < g->nodes.count; i++)
+        if (g->nodes.items[i].function != NULL)
+            each(i, g->nodes.items[i].function, g->nodes.items[i].argument, self);
+}
+
+static void node_does(struct graph *g, const struct observe_node *told)
 {
     struct graph_node *n = &g->nodes.items[told->node];
+    if (told->work.kind == OBSERVE_HOST) {
+        n->function = told->work.host.function;
+        n->argument = told->work.host.argument;
+    }
     if (told->work.kind != OBSERVE_COPY)
         return;
     n->copies[0] = copy_source(&told->work);
@@ -132,7 +145,7 @@ void order_graph_node(const struct observe_node *told)
     struct graph *g = graph_of(told->graph);
     if (told->changed) { /* edges stay */
         if (told->node < g->nodes.count)
-            node_copies(g, told);
+            node_does(g, told);
         return;
     }
     while (g->nodes.count <= told->node)
@@ -147,5 +160,5 @@ void order_graph_node(const struct observe_node *told)
     for (uint32_t i = 0; i < told->after_count; i++)
         node_follows(g, &n, told->after[i]);
     g->nodes.items[told->node] = n;
-    node_copies(g, told);
+    node_does(g, told);
 }

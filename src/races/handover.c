@@ -74,6 +74,18 @@ static void add_called(struct code *c, const uint8_t *p)
     c->functions[c->count++] = to;
 }
 
+const uint8_t *handover_end(const void *function, uint32_t most)
+{
+    struct code c = {.functions = {function}, .count = 1};
+    const uint8_t *p = function;
+    if (dl_iterate_phdr(find_library, &c) == 0)
+        return p;
+    const uint8_t *high = c.high - p > (ptrdiff_t)most ? p + most : c.high;
+    while (p + 8 < high && !ends(p))
+        p++;
+    return p;
+}
+
 static void look_at(struct code *c, const uint8_t *function, struct handover *out)
 {
     const uint8_t *high = c->high - function > BYTES_MOST ? function + BYTES_MOST : c->high;

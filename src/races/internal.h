@@ -59,6 +59,11 @@ struct observe_id graph_launched(uint64_t number, const struct observe_id *now);
 /* Whether the node comes after the other one. */
 bool graph_comes_after(const struct graph *g, uint32_t node, uint32_t before);
 void order_graph_node(const struct observe_node *n);
+/* Calls each(...) for the graph's host functions. */
+void graph_functions(const struct graph *g,
+                     void (*each)(uint32_t node, const void *function, const void *argument,
+                                  void *self),
+                     void *self);
 /* The bytes between which a copy reads or writes. */
 struct shadow_range;
 struct shadow_range copy_source(const struct observe_work *w);
@@ -80,6 +85,9 @@ void launch_is_of(struct launch *l, struct launch *by, uint32_t node, enum obser
 struct launch *launch_ref(struct launch *l);
 void launch_unref(struct launch *l);
 uint64_t launch_graph(const struct launch *l);
+/* The host has made the launch: what its host functions will look at. */
+void launch_looks(struct launch *l);
+struct looks *launch_looks_of(struct launch *l, uint32_t node); /* it is the caller's */
 /* The node records: waits know that by the name. It comes after that, which is used up. */
 void launch_records(struct launch *l, uint32_t node, const struct observe_id *as, uint32_t part);
 void launch_waits(struct launch *l, uint32_t node, struct vclock *waited);
@@ -119,6 +127,7 @@ struct moment {
     bool waited;           /* a grid, maybe for what it has launched */
     uint32_t part;         /* of a host function, or of a grid (struct observe_accesses) */
     struct launch *launch; /* of a node of a graph */
+    struct looks *looks;   /* of a host function, or NULL */
     const char *name;
     const void *kernel;
     const void *function;     /* of the host */
@@ -306,6 +315,15 @@ struct handover {
 const struct handover *handover_of(const void *function); /* NULL: nothing is known */
 /* Adds what a function's code, from `low` to `high`, has besides atomic instructions (code.c). */
 void code_look(const uint8_t *low, const uint8_t *high, struct handover *out);
+
+/* Where a function's code ends, `most` bytes from its begin at most; its begin: it is no code. */
+const uint8_t *handover_end(const void *function, uint32_t most);
+
+/* ---- what they look at (looks.c) ---- */
+
+/* The values now of what the function, which is enqueued, will look at; NULL: there is nothing. */
+struct looks *looks_begin(const void *function, const void *argument);
+bool looks_changed(const struct looks *l);
 
 /* ---- what they may hand over by plain stores (handed.c) ---- */
 

@@ -19,6 +19,11 @@ struct launch {
         uint32_t part;         /* of a host function: the last that is recorded */
     } *events;
     uint32_t event_count;
+    struct node_looks {
+        uint32_t node;
+        struct looks *looks;
+    } *looks; /* of host functions that have not begun */
+    uint32_t looks_count;
     /* By a node of another launch, NULL: by the host. */
     struct launch *by;
     uint32_t by_node;
@@ -59,6 +64,9 @@ void launch_unref(struct launch *l)
         for (uint32_t i = 0; i < l->event_count; i++)
             vclock_unref(l->events[i].waited);
         free(l->events);
+        for (uint32_t i = 0; i < l->looks_count; i++)
+            free(l->looks[i].looks);
+        free(l->looks);
         graph_unref(l->graph);
         free(l);
         l = by;
@@ -81,6 +89,29 @@ void launch_records(struct launch *l, uint32_t node, const struct observe_id *as
 void launch_waits(struct launch *l, uint32_t node, struct vclock *waited)
 {
     add(l, (struct node_event){.node = node, .waited = waited});
+}
+
+static void add_looks(uint32_t node, const void *function, const void *argument, void *self)
+{
+    struct launch *l = self;
+    struct node_looks n = {node, looks_begin(function, argument)};
+    if (n.looks == NULL)
+        return;
+    l->looks = xrealloc(l->looks, (l->looks_count + 1) * sizeof *l->looks);
+    l->looks[l->looks_count++] = n;
+}
+
+void launch_looks(struct launch *l) { graph_functions(l->graph, add_looks, l); }
+
+struct looks *launch_looks_of(struct launch *l, uint32_t node)
+{
+    for (uint32_t i = 0; i < l->looks_count; i++)
+        if (l->looks[i].node == node) {
+            struct looks *found = l->looks[i].looks;
+            l->looks[i] = l->looks[--l->looks_count];
+            return found;
+        }
+    return NULL;
 }
 
 bool launch_host_before(const struct moment *a, const struct moment *b)

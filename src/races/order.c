@@ -152,6 +152,7 @@ void moment_unref(struct moment *m)
     free(m->sites);
     warps_kept -= m->warps != NULL ? m->warps->count : 0;
     free(m->warps);
+    free(m->looks);
     free(m);
 }
 
@@ -377,8 +378,11 @@ struct moment *order_enqueued(const struct observe_work *w)
     struct moment *m = moment_of_work(w);
     m->after = vclock_ref(s->v);
     finding_site_here(&m->site);
+    if (w->kind == OBSERVE_HOST)
+        m->looks = looks_begin(w->host.function, w->host.argument);
     if (w->kind == OBSERVE_GRAPH) {
         m->launch = launch_new(w->graph);
+        launch_looks(m->launch);
     }
     return m;
 }
@@ -405,6 +409,8 @@ struct moment *order_node(const struct observe_work *w)
         return NULL;
     struct moment *m = moment_of_launch(w, of);
     m->launch = launch_ref(of->launch);
+    if (w->kind == OBSERVE_HOST)
+        m->looks = launch_looks_of(of->launch, w->id.node);
     return m;
 }
 
@@ -554,6 +560,7 @@ static struct moment *part_after(const struct moment *part)
     vclock_ref(next->after);
     next->sites = NULL;
     next->warps = NULL;
+    next->looks = NULL;
     return next;
 }
 

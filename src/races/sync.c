@@ -33,6 +33,7 @@ struct inside {
     bool acquired;  /* it has waited, or might have, by a call, */
     bool released;  /* or told of itself by one */
     const struct handover *code;
+    struct moment *whole;  /* has what it looks at; NULL: likewise */
     struct handed *handed; /* NULL: it cannot hand over by plain stores */
     uint64_t data;         /* of its stores: those that were of data */
     uint64_t followed;     /* the host's tick when it last came after what the host did */
@@ -134,6 +135,7 @@ void sync_function_begins(const struct observe_id *id, struct moment *m)
     if (m != NULL) {
         order_part_begins(m);
         inside->part = moment_ref(m);
+        inside->whole = moment_ref(m);
         inside->code = handover_of(m->function);
         if (inside->code != NULL && inside->code->store_count > 0 && !inside->code->atomic)
             inside->handed = handed_begins(m);
@@ -157,6 +159,8 @@ static void follow_host(void)
     inside->followed = order_tick();
 }
 
+static bool looked(void) { return inside->whole != NULL && looks_changed(inside->whole->looks); }
+
 static bool polls(void) { return !inside->acquired && inside->code != NULL && inside->code->polls; }
 
 /* One that lasts, and calls nothing to wait by, may wait for an atomic variable; so may one that
@@ -164,7 +168,7 @@ static bool polls(void) { return !inside->acquired && inside->code != NULL && in
 static void may_have_waited(void)
 {
     bool lasted = inside->begun != 0 && clock_ns() - inside->begun >= LASTS_NS;
-    if (polls() || (lasted && !inside->acquired))
+    if (polls() || looked() || (lasted && !inside->acquired))
         follow_host();
 }
 
@@ -188,6 +192,7 @@ void sync_function_ends(const struct observe_id *id)
         races_host_saw();
     }
     moment_unref(inside->part);
+    moment_unref(inside->whole);
     vclock_unref(inside->release);
     free(inside);
     inside = NULL;
@@ -202,7 +207,7 @@ void sync_function_touches(const void *pc)
     for (uint32_t i = 0; inside->code != NULL && i < inside->code->store_count; i++)
         if (inside->code->stores[i] == pc)
             inside->data |= (uint64_t)1 << i;
-    if (inside->part != NULL && polls())
+    if (inside->part != NULL && (polls() || looked()))
         follow_host();
 }
 

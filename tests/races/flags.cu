@@ -144,6 +144,138 @@ CASE(host_writes_then_sets_the_flag)
     flag.store(1, std::memory_order_release);
 }
 
+/* Functions that look once, and do their work if the flag is set by then. What gates them orders
+ * nothing. */
+static void CUDART_CB looks_once(void *p)
+{
+    if (flag.load(std::memory_order_acquire) != 0)
+        sink = ((int *)p)[1];
+}
+static void CUDART_CB looks_once_at_a_volatile(void *p)
+{
+    if (plain_flag != 0)
+        sink = ((int *)p)[1];
+}
+struct shared_state {
+    std::atomic<bool> ready;
+    int *data;
+};
+struct task {
+    int count;
+    shared_state *state;
+    std::atomic<int> ready;
+    int *data;
+};
+static void CUDART_CB looks_once_at_its_argument(void *p)
+{
+    task *t = (task *)p;
+    if (t->ready.load(std::memory_order_acquire) != 0)
+        sink = t->data[t->count];
+}
+static void CUDART_CB looks_once_through_a_pointer(void *p)
+{
+    task *t = (task *)p;
+    if (t->state->ready.load(std::memory_order_acquire))
+        sink = t->state->data[t->count];
+}
+static void CUDART_CB calls_back(cudaStream_t, cudaError_t, void *p) { looks_once_at_its_argument(p); }
+
+static void gate(cudaStream_t s)
+{
+    DO(cuStreamWaitValue32(s, (CUdeviceptr)h2, 1, CU_STREAM_WAIT_VALUE_EQ));
+}
+static void open_gate() { *(volatile int *)h2 = 1; }
+
+CASE(function_looks_once)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @30 copy write
+    gate(b);
+    DO(cudaLaunchHostFunc(b, looks_once, h)); // @31 function read
+    DO(cudaStreamSynchronize(repaired ? a : c));
+    flag.store(1, std::memory_order_release);
+    open_gate();
+}
+
+CASE(function_looks_once_at_a_volatile)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @30 copy write
+    gate(b);
+    DO(cudaLaunchHostFunc(b, looks_once_at_a_volatile, h)); // @31 function read
+    DO(cudaStreamSynchronize(repaired ? a : c));
+    plain_flag = 1;
+    open_gate();
+}
+
+CASE(function_looks_once_at_its_argument)
+{
+    static task t;
+    t.data = h;
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @30 copy write
+    gate(b);
+    DO(cudaLaunchHostFunc(b, looks_once_at_its_argument, &t)); // @31 function read
+    DO(cudaStreamSynchronize(repaired ? a : c));
+    t.ready.store(1, std::memory_order_release);
+    open_gate();
+}
+
+CASE(function_looks_once_through_a_pointer)
+{
+    static shared_state s;
+    static task t = {1, &s};
+    s.data = h;
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @30 copy write
+    gate(b);
+    DO(cudaLaunchHostFunc(b, looks_once_through_a_pointer, &t)); // @31 function read
+    DO(cudaStreamSynchronize(repaired ? a : c));
+    s.ready.store(true, std::memory_order_release);
+    open_gate();
+}
+
+CASE(callback_looks_once)
+{
+    static task t;
+    t.data = h;
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @30 copy write
+    gate(b);
+    DO(cudaStreamAddCallback(b, calls_back, &t, 0)); // @31 function read
+    DO(cudaStreamSynchronize(repaired ? a : c));
+    t.ready.store(1, std::memory_order_release);
+    open_gate();
+}
+
+CASE(function_of_a_graph_looks_once)
+{
+    static task t;
+    cudaGraph_t graph;
+    cudaGraphNode_t node;
+    cudaGraphExec_t made;
+    cudaHostNodeParams does = {looks_once_at_its_argument, &t};
+    t.data = h;
+    DO(cudaGraphCreate(&graph, 0));
+    DO(cudaGraphAddHostNode(&node, graph, nullptr, 0, &does));
+    DO(cudaGraphInstantiate(&made, graph, 0));
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @30 copy write
+    gate(b);
+    DO(cudaGraphLaunch(made, b)); // @31 function read
+    DO(cudaStreamSynchronize(repaired ? a : c));
+    t.ready.store(1, std::memory_order_release);
+    open_gate();
+}
+
+/* What it looks at and was set before it was enqueued tells nothing. */
+CASE(function_reads_its_argument)
+{
+    static task t = {2, nullptr, {1}};
+    t.data = h;
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @30 copy write
+    if (repaired)
+        DO(cudaStreamSynchronize(a));
+    gate(b);
+    DO(cudaLaunchHostFunc(b, looks_once_at_its_argument, &t)); // @31 function read
+    DO(cudaStreamSynchronize(a));
+    open_gate();
+}
+
 /* Kernels that set flags in memory of the host's. */
 __global__ void writes_then_flag(int *data, int n, volatile int *set)
 {

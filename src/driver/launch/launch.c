@@ -309,11 +309,11 @@ WEIR_API CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction
 /* ---- host functions ---- */
 
 struct host_call {
+    void *user; /* first: device_host_function */
     CUhostFn fn;
     CUstreamCallback callback;
     CUstream stream;
     CUcontext ctx;
-    void *user;
 };
 
 static void run_host(void *p, enum device_error status)
@@ -347,7 +347,7 @@ static CUresult host_function(CUstream stream, bool per_thread, CUhostFn fn,
     if (callback == NULL)
         CU_TRY(driver_from_device(ctx, device_context_status(ctx->device)));
     struct host_call *h = xmalloc(sizeof *h);
-    *h = (struct host_call){fn, callback, stream, ctx, user};
+    *h = (struct host_call){user, fn, callback, stream, ctx};
     /* Always run, so that h is freed. */
     enum device_error e = device_host_function(
         s, run_host, h,
