@@ -14,7 +14,7 @@
 #define WEIR_RAW          __nv_bfloat16_raw
 #define WEIR_RAW2         __nv_bfloat162_raw
 #define WEIR_N            bfloat16
-#define WEIR_NATIVE       __bf16
+#define WEIR_NATIVE       WEIR_SF_BFLOAT
 #define WEIR_MANTISSA     7
 #define WEIR_EXPONENT     8
 #define WEIR_PTX_TYPE     "bf16"

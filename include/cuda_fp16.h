@@ -12,7 +12,7 @@
 #define WEIR_RAW          __half_raw
 #define WEIR_RAW2         __half2_raw
 #define WEIR_N            half
-#define WEIR_NATIVE       _Float16
+#define WEIR_NATIVE       WEIR_SF_HALF
 #define WEIR_MANTISSA     10
 #define WEIR_EXPONENT     5
 #define WEIR_PTX_TYPE     "f16"

@@ -3,11 +3,13 @@
 #ifndef WEIR_SMALL_FLOAT_H
 #define WEIR_SMALL_FLOAT_H
 
+#ifndef __CUDACC_RTC__ /* NVRTC knows all these without a header */
 #include <math.h>
 #include <string.h>
 
 #include "host_defines.h"
 #include "vector_types.h"
+#endif
 
 #define WEIR_SF        static __inline__ __attribute__((always_inline)) __host__ __device__
 #define WEIR_SF_MEMBER __inline__ __attribute__((always_inline)) __host__ __device__
@@ -28,7 +30,11 @@ template <typename To, typename From> WEIR_SF To bits_as(const From &from)
 {
     static_assert(sizeof(To) == sizeof(From), "a type's bits as another's of the same size");
     To to;
+#ifdef __CUDACC_RTC__
+    memcpy((void *)&to, &from, sizeof(to));
+#else
     __builtin_memcpy((void *)&to, &from, sizeof(to)); /* void: the class is made of these bits */
+#endif
     return to;
 }
 
@@ -145,5 +151,22 @@ template <typename Integer> WEIR_SF Integer small_to_integer(float x, rounding m
 }
 
 } // namespace weir
+
+#ifdef __CUDACC_RTC__
+#include "weir/small_float_rtc.h"
+#define WEIR_SF_HALF    weir::rtc_half
+#define WEIR_SF_BFLOAT  weir::rtc_bfloat
+#define WEIR_SF_FMA     weir::rtc_fma
+#define WEIR_SF_PAIR(T) typedef T##_pair pair
+#define WEIR_SF_FMAX    fmaxf
+#define WEIR_SF_FMIN    fminf
+#else
+#define WEIR_SF_HALF    _Float16
+#define WEIR_SF_BFLOAT  __bf16
+#define WEIR_SF_FMA     __builtin_elementwise_fma
+#define WEIR_SF_PAIR(T) typedef T pair __attribute__((ext_vector_type(2)))
+#define WEIR_SF_FMAX    __nvvm_fmax_f
+#define WEIR_SF_FMIN    __nvvm_fmin_f
+#endif
 
 #endif

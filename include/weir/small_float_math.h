@@ -33,7 +33,7 @@ WEIR_MATH(trunc, truncf(x))
 WEIR_MATH(rint, rintf(x))
 #undef WEIR_MATH
 
-#if defined(__CUDA__)
+#if defined(__CUDA__) || defined(__CUDACC_RTC__)
 
 /* ---- shuffles: the bits travel ---- */
 
@@ -140,5 +140,7 @@ WEIR_SF_DEVICE WEIR_H2 atomicAdd(WEIR_H2 *p, WEIR_H2 v)
 #undef WEIR_PAIR3
 #undef WEIR_F
 #undef WEIR_FF
+#undef WEIR_PAIR_OF
+#undef WEIR_PAIR_TYPE
 #undef WEIR_JOIN
 #undef WEIR_JOIN_

@@ -5,6 +5,8 @@
  * defined. On the device the operations are the native type's; on the host they are float's, which
  * for + - * / and the root rounds to the same value (24 bits are more than 2 * 11 + 1). */
 
+#define WEIR_PAIR_OF(T)         WEIR_SF_PAIR(T) /* which expands T first */
+#define WEIR_PAIR_TYPE          WEIR_PAIR_OF(WEIR_NATIVE)
 #define WEIR_JOIN_(a, b, c, d)  a##b##c##d
 #define WEIR_JOIN(a, b, c, d)   WEIR_JOIN_(a, b, c, d)
 #define WEIR_F(before, after)   WEIR_JOIN(before, WEIR_N, after, )        /* __ N 2float */
@@ -168,7 +170,7 @@ WEIR_SF float2 WEIR_F(__, 22float2)(WEIR_H2 p)
 #define WEIR_OPERATION2(name, single, op)                                                          \
     WEIR_SF WEIR_H2 name(WEIR_H2 a, WEIR_H2 b)                                                     \
     {                                                                                              \
-        typedef WEIR_NATIVE pair __attribute__((ext_vector_type(2)));                              \
+        WEIR_PAIR_TYPE;                                                                            \
         return weir::bits_as<WEIR_H2>(weir::bits_as<pair>(a) op weir::bits_as<pair>(b));           \
     }
 #else
@@ -217,9 +219,9 @@ WEIR_SF WEIR_H __hmul_rn(WEIR_H a, WEIR_H b)
 WEIR_SF WEIR_H __hfma(WEIR_H a, WEIR_H b, WEIR_H c)
 {
 #if defined(__CUDA_ARCH__)
-    return weir::bits_as<WEIR_H>(__builtin_elementwise_fma(weir::bits_as<WEIR_NATIVE>(a),
-                                                           weir::bits_as<WEIR_NATIVE>(b),
-                                                           weir::bits_as<WEIR_NATIVE>(c)));
+    return weir::bits_as<WEIR_H>(WEIR_SF_FMA(weir::bits_as<WEIR_NATIVE>(a),
+                                             weir::bits_as<WEIR_NATIVE>(b),
+                                             weir::bits_as<WEIR_NATIVE>(c)));
 #else
     return weir::WEIR_F(round_, )(weir::odd_fma(weir::widen(a), weir::widen(b), weir::widen(c)),
                                   weir::rounding::nearest);
@@ -228,9 +230,9 @@ WEIR_SF WEIR_H __hfma(WEIR_H a, WEIR_H b, WEIR_H c)
 WEIR_SF WEIR_H2 __hfma2(WEIR_H2 a, WEIR_H2 b, WEIR_H2 c)
 {
 #if defined(__CUDA_ARCH__)
-    typedef WEIR_NATIVE pair __attribute__((ext_vector_type(2)));
-    return weir::bits_as<WEIR_H2>(__builtin_elementwise_fma(
-        weir::bits_as<pair>(a), weir::bits_as<pair>(b), weir::bits_as<pair>(c)));
+    WEIR_PAIR_TYPE;
+    return weir::bits_as<WEIR_H2>(
+        WEIR_SF_FMA(weir::bits_as<pair>(a), weir::bits_as<pair>(b), weir::bits_as<pair>(c)));
 #else
     return WEIR_H2(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y));
 #endif
@@ -399,8 +401,8 @@ WEIR_SF WEIR_H2 __hisnan2(WEIR_H2 a)
         return weir::pick(first || __hisnan(b), a, b);                                             \
     }
 #endif
-WEIR_EXTREME(__hmax, __nvvm_fmax_f, >, >=)
-WEIR_EXTREME(__hmin, __nvvm_fmin_f, <, <)
+WEIR_EXTREME(__hmax, WEIR_SF_FMAX, >, >=)
+WEIR_EXTREME(__hmin, WEIR_SF_FMIN, <, <)
 #undef WEIR_EXTREME
 WEIR_SF WEIR_H __hmax_nan(WEIR_H a, WEIR_H b)
 {
