@@ -255,12 +255,12 @@ for file in one two; do
 #include <cstdio>
 texture<unsigned char, 1, cudaReadModeNormalizedFloat> bytes;
 texture<float, 2> plane;
-__constant__ float table[2];
-static __global__ void k(float *p) { p[0] = tex1Dfetch(bytes, 1) + tex2D(plane, 1.5f, 0.5f) + table[1] + __shfl(64.f, 0); }
+__constant__ float table_$file[2];
+static __global__ void k(float *p) { p[0] = tex1Dfetch(bytes, 1) + tex2D(plane, 1.5f, 0.5f) + table_$file[1] + __shfl(64.f, 0); }
 void $file(float *p, void *memory)
 {
     float values[2] = {0, sizeof "$file" * 1000.f};
-    cudaMemcpyToSymbol("table", values, sizeof values);
+    cudaMemcpyToSymbol("table_$file", values, sizeof values);
     cudaBindTexture(0, bytes, memory, 8);
     cudaBindTexture2D(0, plane, (char *)memory + 512, 2, 1, 512);
     k<<<1, 1>>>(p);
