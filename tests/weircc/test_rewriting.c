@@ -9,6 +9,7 @@
 #include "weircc/grid_constants.h"
 #include "weircc/launch_ptx.h"
 #include "weircc/launches.h"
+#include "weircc/math_calls.h"
 
 /* What is added at the end of every text for the device. */
 static const char tail[] =
@@ -498,6 +499,37 @@ static void test_debug_data(void)
     }
 }
 
+/* Functions of LLVM's and of the C library, as calls of the device library. */
+static void test_math_calls(void)
+{
+    static const char text[] = "define internal float @__nv_expf(float %0) #1 {\n"
+                               "  %2 = call contract float @llvm.exp.f32(float %1)\n"
+                               "  %3 = tail call double @erf(double %4), !dbg !5\n"
+                               "  %4 = call float @erff(float %2)\n"
+                               "  %5 = frem contract float %2, 2.000000e+00, !dbg !7\n"
+                               "  %6 = call float @llvm.exp.f16(half %9)\n"
+                               "}\n"
+                               "declare float @llvm.exp.f32(float) #4\n"
+                               "declare double @erf(double) #5\n"
+                               "define float @erff(float %0) {\n";
+    struct strbuf sb = {0};
+    CHECK_EQ_INT(math_calls_rewrite(text, &sb), 4);
+    CHECK_STR(sb.items, "define internal float @__nv_expf(float %0) #1 {\n"
+                        "  %2 = call contract float @__nv_expf(float %1)\n"
+                        "  %3 = tail call double @__nv_erf(double %4), !dbg !5\n"
+                        "  %4 = call float @erff(float %2)\n"
+                        "  %5 = call contract float @__nv_fmodf(float %2, float 2.000000e+00), "
+                        "!dbg !7\n"
+                        "  %6 = call float @llvm.exp.f16(half %9)\n"
+                        "}\n"
+                        "declare double @__nv_erf(double) #5\n"
+                        "define float @erff(float %0) {\n"
+                        "declare float @__nv_fmodf(float, float)\n");
+    sb_free(&sb);
+    CHECK(math_calls_found_library("declare float @__nv_logbf(float)\n"));
+    CHECK(!math_calls_found_library("declare float @__nv_expf(float)\n"));
+}
+
 int main(void)
 {
     test_callees();
@@ -515,5 +547,6 @@ int main(void)
     test_clusters();
     test_grid_constants();
     test_debug_data();
+    test_math_calls();
     return check_done();
 }

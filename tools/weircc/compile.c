@@ -9,6 +9,7 @@
 #include "gpu/form.h"
 #include "launch_ptx.h"
 #include "launches.h"
+#include "math_calls.h"
 #include "mend.h"
 #include "messages.h"
 #include "names.h"
@@ -361,7 +362,7 @@ static int make_ptx(struct compilation *c, const char *llvm, const char *library
     struct driver *dr = c->dr;
     struct strlist argv = {0}, rest = {0};
     command_passes(c, &argv, library);
-    if (has(dr, llvm, casts_found_wide))
+    if (has(dr, llvm, casts_found_wide) || has(dr, llvm, math_calls_found_library))
         command_device_library(&argv, dr);
     /* casts that are looked at between LLVM's passes and the backend */
     if (!has(dr, llvm, casts_found))

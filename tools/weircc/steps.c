@@ -14,6 +14,7 @@
 #include "entities.h"
 #include "fatbin.h"
 #include "grid_constants.h"
+#include "math_calls.h"
 #include "modifiers.h"
 #include "rdc_asm.h"
 
@@ -45,7 +46,7 @@ static bool rewrite_bools(const char *const *files, struct diag *d)
 
 static bool rewrite_casts(const char *const *files, struct diag *d)
 {
-    return casts_rewrite_file(files[0], d);
+    return casts_rewrite_file(files[0], d) && math_calls_rewrite_file(files[0], d);
 }
 
 static bool lower_casts(const char *const *files, struct diag *d)
