@@ -238,6 +238,11 @@ static void add_device_optimization(struct strlist *argv, const struct cmdline *
      * then do the arrays become registers, as they do with nvcc. */
     list_add(argv, "-mllvm");
     list_add(argv, "-unroll-threshold=1000");
+    /* What is left over of an unrolled loop comes after it, as with nvcc. Lanes that go through the
+     * loop once more than others would do so at its beginning else, and be at different places in
+     * all of it. */
+    list_add(argv, "-mllvm");
+    list_add(argv, "-unroll-runtime-epilog=true");
     /* The same goes for arrays that are handed to functions. The compiler of kernels inlines all
      * calls in the end, but only here do arrays become registers thereby. */
     list_add(argv, "-mllvm");
