@@ -531,6 +531,8 @@ static bool compile_optimize(struct session *s, struct diag *d)
     const char *passes = s->k.nresume > 1 ? PIPELINE : UNSWITCHING_PIPELINE;
     if (!run_passes(s, large ? LARGE_PIPELINE : passes, d))
         return false;
+    if (!large)
+        narrow_integers(s->cg.alu.module);
     if (!large && (!run_passes(s, "function(break-crit-edges)", d) ||
                    (cold_sink(s->cg.alu.module), !run_passes(s, SINK_PIPELINE, d))))
         return false;

@@ -32,8 +32,9 @@
  * Then codegen/ (emit_kernel, emit_function: codegen.h) makes LLVM IR: one function that runs a
  * block of threads. Over LLVM IR, by compile.c:
  *
- *   optimizing tier   LLVM's scalar passes, a shorter list for large kernels, where the next three
+ *   optimizing tier   LLVM's scalar passes, a shorter list for large kernels, where the next four
  *                     are left out, too (contracts: llvm/llvm_passes.h)
+ *                     llvm/integer_narrowing  sums of bytes that are stored as bytes, in 16 bits
  *                     llvm/cold_sinking       what only unlikely paths need is computed there
  *                     llvm/software_prefetch  what the next block will access
  *                     llvm/shared_reload      kernels in lockstep: values that shared memory has

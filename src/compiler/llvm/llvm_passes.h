@@ -11,6 +11,10 @@
 
 struct codegen;
 
+/* integer_narrowing.c. After the optimizer: arithmetic on vectors of which only the low 8 or 16 bits
+ * of each lane are stored is done in elements of that width. */
+void narrow_integers(LLVMModuleRef m);
+
 /* cold_sinking.c. After the optimizer, with critical edges split: sinks values that only unlikely
  * paths need into these, through variables. False: there were none. */
 bool cold_sink(LLVMModuleRef m);

@@ -309,6 +309,7 @@ static bool is_live_in(const struct body *y, LLVMValueRef o)
 struct measure {
     unsigned work;    /* instructions of the CPU: registers written */
     unsigned wide;    /* ... with elements of 64 bits */
+    unsigned narrow;  /* ... with elements of 8 or 16 bits */
     unsigned moves;   /* registers of live-in and live-out values */
     unsigned live;    /* at the most */
     unsigned latency; /* cycles from the first to the last result of one lane */
@@ -385,7 +386,9 @@ static struct measure measure_stretch(const struct strips *s, const struct body 
         if (is_free(v))
             continue;
         m.work += regs;
-        m.wide += strip_element_bytes(LLVMGetElementType(LLVMTypeOf(v))) == 8 ? regs : 0;
+        int bytes = strip_element_bytes(LLVMGetElementType(LLVMTypeOf(v)));
+        m.wide += bytes == 8 ? regs : 0;
+        m.narrow += bytes == 1 || bytes == 2 ? regs : 0;
     }
     for (int32_t k = y->from; k < y->to; k++) {
         live -= ends[k - y->from];
@@ -428,7 +431,8 @@ static bool pays(const struct strips *s, struct body *y)
     if (m.work < MIN_WORK || m.live <= s->registers)
         return false;
     double best = stretch_cost(s, &m, JIT_WARP) * GAIN_PERCENT / 100;
-    unsigned least = s->simd_bits / (m.wide * 2 > m.work ? 64 : 32);
+    unsigned element = m.wide * 2 > m.work ? 64 : m.narrow * 2 > m.work ? 16 : 32;
+    unsigned least = s->simd_bits / element;
     y->lanes = JIT_WARP;
     for (unsigned lanes = JIT_WARP / 2; lanes >= least; lanes /= 2) {
         double cost = stretch_cost(s, &m, lanes);
