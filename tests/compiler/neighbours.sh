@@ -11,6 +11,7 @@ cat > "$dir/indices.ptx" <<'PTX'
 .version 8.0
 .target sm_80
 .address_size 64
+.extern .func (.param .b32 r) __nv_max(.param .b32 a, .param .b32 b);
 .visible .entry k(.param .u32 width, .param .u64 out)
 {
 .reg .b32 %x, %y, %w, %i<40>; .reg .b64 %o; .reg .pred %p, %q;
@@ -44,6 +45,12 @@ mad.lo.s32 %i21, %i20, %w, %x;
 mul.hi.s32 %i23, %i12, 1374389535;
 shr.s32 %i22, %i23, 5;
 xor.b32 %i24, %x, %w;
+{
+.param .b32 a; .param .b32 b; .param .b32 r;
+st.param.b32 [a], %i4; st.param.b32 [b], 0;
+call.uni (r), __nv_max, (a, b);
+ld.param.b32 %i25, [r];
+}
 ret;
 }
 PTX
@@ -61,7 +68,7 @@ expect()
 }
 for width in 32 16 8; do
     expect $width i3 "seg $width stride 1"
-    for register in i5 i6 i7 i8 i9 i10 i11; do
+    for register in i5 i6 i7 i8 i9 i10 i11 i25; do
         expect $width $register "divergent (likely stride 1)"
     done
     expect $width i17 "divergent (likely stride 1)"

@@ -104,8 +104,8 @@ static struct likely_stride quotient(const struct ptx_instr *mul, struct likely_
         return NO_STRIDE;
     if (ptx_type_is_signed((enum ptx_type)mul->types[0]) && (int64_t)factor < 0)
         factor = -factor;
-    if (bits == 32)
-        factor = (uint32_t)factor;
+    if (bits < 64)
+        factor &= (1ull << bits) - 1;
     u128 span = (u128)(uint64_t)(llabs(a.stride) << a.seg) * factor;
     return by < 64 && span >> bits >> by == 0 ? with_stride(a, a, 0) : NO_STRIDE;
 }
@@ -166,6 +166,12 @@ static struct likely_stride product(const struct ptx_instr *i, const struct like
                                             : NO_STRIDE;
 }
 
+/* `min(a, b)`, `max(a, b)`. What is likely one value, bounded by one that is, stays so. */
+static struct likely_stride bounded(const struct likely_stride *l)
+{
+    return l[0].stride == 0 && l[1].stride == 0 ? with_stride(l[0], l[1], 0) : either(l[0], l[1]);
+}
+
 static struct likely_stride likely_of(const struct jkernel *k, const struct ptx_instr *i,
                                       const struct likely_stride *l)
 {
@@ -184,7 +190,7 @@ static struct likely_stride likely_of(const struct jkernel *k, const struct ptx_
                    ? with_stride(l[0], l[1], l[0].stride + l[1].stride)
                    : NO_STRIDE;
     case PTX_OP_min:
-    case PTX_OP_max: return either(l[0], l[1]);
+    case PTX_OP_max: return bounded(l);
     case PTX_OP_selp: return selected(k, i, l);
     case PTX_OP_rem: return l[1].stride == 0 ? with_stride(l[0], l[1], l[0].stride) : NO_STRIDE;
     case PTX_OP_div: return l[1].stride == 0 ? with_stride(l[0], l[1], 0) : NO_STRIDE;
@@ -204,7 +210,7 @@ struct uniformity uniformity_likely(const struct jkernel *k, const struct ptx_in
     struct uniformity v = {.seg = SEG_NONE, .known = 1};
     struct likely_stride l[3] = {NO_STRIDE, NO_STRIDE, NO_STRIDE};
     if (i->ntypes == 0 || ptx_type_is_float((enum ptx_type)i->types[0]) ||
-        i->types[0] == PTX_PRED || ptx_type_bits((enum ptx_type)i->types[0]) < 32)
+        i->types[0] == PTX_PRED || ptx_type_bits((enum ptx_type)i->types[0]) < 16)
         return v;
     for (int e = 0; e < n && e < 3; e++)
         l[e] = stride_of(&s[e]);

@@ -280,6 +280,15 @@ static unsigned lane_bits(const struct uniformity *s, unsigned seg)
     return bits <= align ? bits : 0;
 }
 
+/* Divergent where a lane wraps around, else as affine as `a`. */
+static struct uniformity hinted(const struct uniformity *a)
+{
+    struct uniformity v = DIVERGENT;
+    v.hint_seg = a->seg;
+    v.stride = a->stride;
+    return v;
+}
+
 /* From 32 (or fewer) bits to more: exact only where no lane wraps. */
 static struct uniformity widen(struct uniformity a, bool is_signed, unsigned from)
 {
@@ -300,10 +309,7 @@ static struct uniformity widen(struct uniformity a, bool is_signed, unsigned fro
         a.ranged = false;
         return a;
     }
-    struct uniformity v = DIVERGENT;
-    v.hint_seg = a.seg;
-    v.stride = a.stride;
-    return v;
+    return hinted(&a);
 }
 
 static struct uniformity shift_right(struct uniformity a, unsigned by)
@@ -501,8 +507,10 @@ static bool uniformity_integer(const struct ptx_instr *i, const struct uniformit
         if (!is_int_type(i->types[0]) || !is_int_type(i->types[1]) || ptx_has(i, PTX_M_sat))
             return false;
         if (to > from) {
-            if (from < 32 && s[0].stride != 0 && s[0].seg)
-                return false;
+            if (from < 32 && s[0].stride != 0 && s[0].seg) {
+                *out = hinted(&s[0]);
+                return true;
+            }
             *out = widen(s[0], ptx_type_is_signed((enum ptx_type)i->types[1]), from);
         } else {
             *out = s[0];

@@ -81,6 +81,10 @@ bool alu_emit(struct alu *a, const struct ptx_instr *i, const LLVMValueRef *src,
  * lane_math.h. */
 bool alu_math_known(const char *name, struct alu_sig *sig); /* sig may be NULL */
 bool alu_math_emit(struct alu *a, const char *name, const LLVMValueRef *src, LLVMValueRef *dst);
+/* Is the function one PTX instruction (`__nv_max` is max.s32)? Then *i is that instruction, which
+ * writes operands[0] and reads the others; they are left to the caller to fill. */
+struct ptx_operand;
+bool alu_math_instruction(const char *name, struct ptx_operand operands[4], struct ptx_instr *i);
 
 /* Halves alone: bits (vectors of i16, of any length) to floats, and back to nearest. */
 LLVMValueRef alu_f16_to_f32(struct alu *a, LLVMValueRef bits);

@@ -70,6 +70,15 @@ static bool emit_text(struct alu *a, const char *text, const val *s, unsigned ns
     return read_instr(text, nsrc, operands, &i) && alu_emit(a, &i, s, d);
 }
 
+bool alu_math_instruction(const char *name, struct ptx_operand operands[4], struct ptx_instr *i)
+{
+    struct math_name made;
+    struct alu_sig sig;
+    const struct math_fn *f = math_find(name, &made);
+    return f != NULL && f->kind == MATH_PTX && alu_math_known(name, &sig) && sig.nsrc < 4 &&
+           read_instr(f->how, sig.nsrc, operands, i);
+}
+
 /* ---- SLEEF ---- */
 
 struct sleef_call {

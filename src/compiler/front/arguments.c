@@ -309,6 +309,43 @@ static bool rewrite_results(struct flattener *f, const struct ptx_instr *at)
     return true;
 }
 
+static bool is_value(const struct ptx_operand *o)
+{
+    return (o->kind == PTX_OPR_REG && o->offset == 0) || o->kind == PTX_OPR_IMM ||
+           o->kind == PTX_OPR_FIMM;
+}
+
+/* A call of a device math function that is one instruction (clang writes `max(x, 0)` as a call of
+ * __nv_max) becomes that instruction, which the analyses know. */
+static bool rewrite_as_instruction(struct flattener *f, const struct ptx_instr *call)
+{
+    const struct ptx_call *c = call->call;
+    struct ptx_instr made;
+    struct ptx_operand ops[4];
+    if (c->nrets != 1 || c->rets[0].kind != PTX_OPR_REG ||
+        !alu_math_instruction(c->func->name, ops, &made) || c->nargs != made.noperands - 1)
+        return false;
+    ops[0] = c->rets[0];
+    for (int n = 0; n < c->nargs; n++) {
+        if (!is_value(&c->args[n]))
+            return false;
+        ops[1 + n] = c->args[n];
+    }
+    struct ptx_instr *i = flat_push(f->k);
+    *i = made;
+    i->guard = call->guard;
+    i->guard_neg = call->guard_neg;
+    i->line = call->line;
+    i->column = call->column;
+    i->loc_file = call->loc_file;
+    i->loc_line = call->loc_line;
+    i->loc_column = call->loc_column;
+    i->loc_inlined_at = call->loc_inlined_at;
+    i->operands = arena_alloc(&f->k->arena, made.noperands * sizeof *ops);
+    memcpy(i->operands, ops, made.noperands * sizeof *ops);
+    return true;
+}
+
 /* A call that was not inlined. */
 static bool rewrite_call(struct flattener *f, struct ptx_instr *i)
 {
@@ -321,7 +358,8 @@ static bool rewrite_call(struct flattener *f, struct ptx_instr *i)
         return flat_configure(f, i);
     if (!rewrite_results(f, i) || !flat_helper_operands(f, i))
         return false;
-    *flat_push(f->k) = *i;
+    if (!rewrite_as_instruction(f, i))
+        *flat_push(f->k) = *i;
     return true;
 }
 

@@ -60,6 +60,11 @@ struct lane_addresses {
 /* Finds the first of these forms, false: it is another one. */
 bool find_lane_index(struct codegen *cg, const struct access *a, struct lane_addresses *w);
 
+/* An index of lanes, or one lane's, 64 bits wide. */
+LLVMValueRef mem_widened(struct codegen *cg, const struct lane_addresses *w, LLVMValueRef index);
+/* Offsets or addresses of all lanes, in whichever form `w` is. */
+LLVMValueRef mem_all_addresses(struct codegen *cg, const struct lane_addresses *w);
+
 /* How lanes that are likely neighbours access memory: if i1 `near` holds, at the segments' pointers
  * first[], otherwise at `at`. */
 struct likely {
@@ -75,6 +80,20 @@ void gather_lanes(struct codegen *cg, const struct access *a, struct lane_addres
                   LLVMValueRef *out);
 void scatter_lanes(struct codegen *cg, const struct access *a, struct lane_addresses *at,
                    LLVMValueRef *v);
+
+/* ---- two_runs.c ---- */
+
+/* Lanes in two runs, of neighbours each: if i1 `fits` holds, those in lanes[n], a mask, are at
+ * first[n] plus their number times what a lane accesses; the first run's numbers are the lower. */
+struct two_runs {
+    LLVMValueRef fits, first[2], lanes[2];
+};
+
+/* Are lanes that are no neighbours all the same likely to lie in two runs? */
+bool two_runs_likely(const struct codegen *cg, const struct access *a,
+                     const struct lane_addresses *at);
+void find_two_runs(struct codegen *cg, const struct access *a, const struct lane_addresses *at,
+                   struct two_runs *r);
 
 /* ---- masked.c ---- */
 

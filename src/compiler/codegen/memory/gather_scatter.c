@@ -25,6 +25,13 @@ static bool constant(const struct ptx_operand *o, uint64_t *v)
     return o->kind == PTX_OPR_IMM;
 }
 
+/* Is it a conversion to 64 bits, which may be of a 32-bit index? */
+static bool is_widening(const struct ptx_instr *i)
+{
+    return i->op == PTX_OP_cvt && i->ntypes == 2 && !ptx_has(i, PTX_M_sat) &&
+           ptx_type_bits((enum ptx_type)i->types[0]) == 64;
+}
+
 /* Does the instruction at `at` widen a 32-bit index and scale it? The index's operand, and in *read
  * the instruction that reads it. */
 static const struct ptx_operand *scaled_index(const struct codegen *cg, int32_t at,
@@ -42,14 +49,13 @@ static const struct ptx_operand *scaled_index(const struct codegen *cg, int32_t 
                i->operands[1].kind == PTX_OPR_REG) {
         int32_t from = last_write(cg->k, cg->cur, at, i->operands[1].reg);
         const struct ptx_instr *c = from < 0 ? NULL : &cg->k->instrs[from];
-        if (c == NULL || c->op != PTX_OP_cvt || c->ntypes != 2 || ptx_has(c, PTX_M_sat) ||
-            ptx_type_bits((enum ptx_type)c->types[0]) != 64)
+        if (c == NULL || !is_widening(c))
             return NULL;
         t = c->types[1];
         v = 1ull << v;
         i = c;
         *read = from;
-    } else {
+    } else if (!is_widening(i)) { /* of bytes, that is all */
         return NULL;
     }
     if ((t != PTX_S32 && t != PTX_U32) || (v != 1 && v != 2 && v != 4 && v != 8))
@@ -126,7 +132,7 @@ static void window_addresses(struct codegen *cg, const struct access *a, struct 
 
 static bool is_empty(const struct lane_addresses *w) { return w->index == NULL && w->at == NULL; }
 
-static LLVMValueRef widened(struct codegen *cg, const struct lane_addresses *w, LLVMValueRef index)
+LLVMValueRef mem_widened(struct codegen *cg, const struct lane_addresses *w, LLVMValueRef index)
 {
     LLVMTypeRef t = LLVMTypeOf(index);
     t = LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMVectorType(cg->i64, LLVMGetVectorSize(t))
@@ -159,14 +165,13 @@ static void find_addresses(struct codegen *cg, const struct access *a, struct la
         w->at = LLVMBuildAdd(b, w->at, splat(cg, c32(cg, (uint64_t)p.offset), JIT_WARP), "");
 }
 
-/* Offsets or addresses, in whichever form `w` is. */
-static LLVMValueRef all_addresses(struct codegen *cg, const struct lane_addresses *w)
+LLVMValueRef mem_all_addresses(struct codegen *cg, const struct lane_addresses *w)
 {
     LLVMBuilderRef b = cg->alu.b;
     if (w->at != NULL)
         return w->at;
     LLVMValueRef v =
-        LLVMBuildMul(b, widened(cg, w, w->index), splat(cg, c64(cg, w->scale), JIT_WARP), "");
+        LLVMBuildMul(b, mem_widened(cg, w, w->index), splat(cg, c64(cg, w->scale), JIT_WARP), "");
     return LLVMBuildAdd(b, v, splat(cg, w->base, JIT_WARP), "");
 }
 
@@ -178,7 +183,7 @@ static LLVMValueRef lane_pointers(struct codegen *cg, const struct access *a,
     bool offsets = a->space == PTX_SPACE_SHARED;
     if (w->index != NULL) {
         LLVMValueRef base = plus ? LLVMBuildAdd(b, w->base, c64(cg, plus), "") : w->base;
-        LLVMValueRef index = widened(cg, w, w->index);
+        LLVMValueRef index = mem_widened(cg, w, w->index);
         return LLVMBuildGEP2(b, LLVMIntTypeInContext(cg->alu.ctx, w->scale * 8),
                              LLVMBuildIntToPtr(b, base, cg->ptr, ""), &index, 1, "");
     }
@@ -269,7 +274,7 @@ static void fault_if_base(struct codegen *cg, const struct lane_addresses *w, LL
     LLVMBasicBlockRef yes = new_bb(cg, "misaligned"), no = new_bb(cg, "aligned");
     LLVMBuildCondBr(b, bad, yes, no);
     LLVMPositionBuilderAtEnd(b, yes);
-    LLVMValueRef at = widened(cg, w, first_active(cg, w->index));
+    LLVMValueRef at = mem_widened(cg, w, first_active(cg, w->index));
     at = LLVMBuildAdd(b, w->base, LLVMBuildMul(b, at, c64(cg, w->scale), ""), "");
     emit_fault(cg, JIT_FAULT_MISALIGNED, mask_bits(cg), at);
     LLVMBuildUnreachable(b);
@@ -294,7 +299,7 @@ static void check_alignment(struct codegen *cg, const struct access *a,
         return;
     }
     /* first all lanes at once, active or not */
-    LLVMValueRef at = all_addresses(cg, w);
+    LLVMValueRef at = mem_all_addresses(cg, w);
     LLVMTypeRef v = LLVMTypeOf(at), t = LLVMGetElementType(v);
     LLVMValueRef any = intrinsic(cg, "llvm.vector.reduce.or", &v, 1, &at, 1);
     any = LLVMBuildAnd(b, any, LLVMConstInt(t, due - 1, false), "");
@@ -424,7 +429,8 @@ void gather_lanes(struct codegen *cg, const struct access *a, struct lane_addres
         if (a->bytes < 4) {
             bool offsets = a->space == PTX_SPACE_SHARED;
             LLVMValueRef by = splat(cg, offsets ? c32(cg, plus) : c64(cg, plus), JIT_WARP);
-            out[k] = gather_small(cg, a, LLVMBuildAdd(cg->alu.b, all_addresses(cg, at), by, ""));
+            out[k] =
+                gather_small(cg, a, LLVMBuildAdd(cg->alu.b, mem_all_addresses(cg, at), by, ""));
             continue;
         }
         if (pays_in_strips(cg, a)) {
@@ -493,7 +499,7 @@ static LLVMValueRef adjacent_indices(struct codegen *cg, const struct lane_addre
     if (cg->mask != NULL)
         same = LLVMBuildOr(b, same, LLVMBuildNot(b, cg->mask, ""), "");
     for (int s = 0; s < nsegs(seg); s++) {
-        LLVMValueRef v = LLVMBuildMul(b, widened(cg, w, first[s]), c64(cg, w->scale), "");
+        LLVMValueRef v = LLVMBuildMul(b, mem_widened(cg, w, first[s]), c64(cg, w->scale), "");
         first[s] = LLVMBuildIntToPtr(b, LLVMBuildAdd(b, w->base, v, ""), cg->ptr, "");
     }
     return LLVMBuildAnd(b, fits, LLVMBuildICmp(b, LLVMIntEQ, same, c32(cg, 0xffffffff), ""), "");
@@ -508,7 +514,7 @@ static LLVMValueRef adjacent_addresses(struct codegen *cg, const struct access *
     LLVMBuilderRef b = cg->alu.b;
     if (w->index != NULL && w->scale == a->bytes * (unsigned)a->vec)
         return adjacent_indices(cg, w, seg, first);
-    LLVMValueRef at = all_addresses(cg, w);
+    LLVMValueRef at = mem_all_addresses(cg, w);
     for (int s = 0; s < nsegs(seg); s++)
         first[s] = LLVMBuildExtractElement(b, at, c32(cg, (uint64_t)(s << seg)), "");
     LLVMValueRef want = from_segments(cg, first, seg, (int64_t)a->bytes * a->vec);

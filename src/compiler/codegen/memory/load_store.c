@@ -336,6 +336,41 @@ static bool contiguous(struct codegen *cg, const struct access *a, LLVMValueRef 
     return true;
 }
 
+/* Lanes that are no neighbours: as two runs if they are that, else each by itself. */
+static void load_scattered(struct codegen *cg, const struct access *a, struct lane_addresses *at,
+                           LLVMValueRef *out)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    struct two_runs r;
+    if (!two_runs_likely(cg, a, at)) {
+        gather_lanes(cg, a, at, out);
+        return;
+    }
+    find_two_runs(cg, a, at, &r);
+    LLVMBasicBlockRef yes = new_bb(cg, "two_runs"), no = new_bb(cg, "scattered"),
+                      join = new_bb(cg, "joined");
+    LLVMBuildCondBr(b, r.fits, yes, no);
+    LLVMPositionBuilderAtEnd(b, yes);
+    LLVMValueRef mask = cg->mask, mask_vec = cg->mask_vec, v[2], both[2];
+    for (int n = 0; n < 2; n++) {
+        cg->mask = r.lanes[n];
+        cg->mask_vec = NULL;
+        v[n] = load_wide(cg, a, r.first[n], 0, JIT_WARP);
+    }
+    both[0] = LLVMBuildSelect(b, mask_vector(cg), v[1], v[0], "");
+    cg->mask = mask;
+    cg->mask_vec = mask_vec;
+    yes = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, no);
+    gather_lanes(cg, a, at, &both[1]);
+    no = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, join);
+    out[0] = LLVMBuildPhi(b, LLVMTypeOf(both[0]), "");
+    LLVMAddIncoming(out[0], both, (LLVMBasicBlockRef[]){yes, no}, 2);
+}
+
 static void load_divergent(struct codegen *cg, const struct access *a, LLVMValueRef *out)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -357,7 +392,7 @@ static void load_divergent(struct codegen *cg, const struct access *a, LLVMValue
     yes = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, no);
-    gather_lanes(cg, a, &l.at, slow);
+    load_scattered(cg, a, &l.at, slow);
     no = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, join);
@@ -574,10 +609,14 @@ static void store_blended(struct codegen *cg, const struct access *a, LLVMValueR
     LLVMPositionBuilderAtEnd(b, done);
 }
 
+static bool blends(const struct codegen *cg, const struct access *a)
+{
+    return a->space == PTX_SPACE_SHARED && !cg->alu.has_avx512 && !a->is_volatile;
+}
+
 static void store_contiguous(struct codegen *cg, const struct access *a, unsigned seg,
                              const LLVMValueRef *p, LLVMValueRef *v)
 {
-    bool blend = a->space == PTX_SPACE_SHARED && !cg->alu.has_avx512 && !a->is_volatile;
     int lanes = 1 << seg;
     unsigned align = a->bytes * (unsigned)a->vec;
     LLVMValueRef m = mask_vector(cg);
@@ -592,12 +631,45 @@ static void store_contiguous(struct codegen *cg, const struct access *a, unsigne
             LLVMSetAlignment(st, align);
             LLVMSetVolatile(st, a->is_volatile);
             tag_memory(cg, st, a->space);
-        } else if (blend) {
+        } else if (blends(cg, a)) {
             store_blended(cg, a, x, p[s], s << seg, lanes);
         } else {
             store_masked(cg, a, x, p[s], s << seg, lanes);
         }
     }
+}
+
+/* As load_scattered. */
+static void store_scattered(struct codegen *cg, const struct access *a, struct lane_addresses *at,
+                            LLVMValueRef *v)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    struct two_runs r;
+    if (!two_runs_likely(cg, a, at)) {
+        scatter_lanes(cg, a, at, v);
+        return;
+    }
+    find_two_runs(cg, a, at, &r);
+    LLVMBasicBlockRef yes = new_bb(cg, "two_runs"), no = new_bb(cg, "scattered"),
+                      join = new_bb(cg, "joined");
+    LLVMBuildCondBr(b, r.fits, yes, no);
+    LLVMPositionBuilderAtEnd(b, yes);
+    LLVMValueRef mask = cg->mask, mask_vec = cg->mask_vec;
+    for (int n = 0; n < 2; n++) {
+        cg->mask = r.lanes[n];
+        cg->mask_vec = NULL;
+        if (blends(cg, a))
+            store_blended(cg, a, v[0], r.first[n], 0, JIT_WARP);
+        else
+            store_masked(cg, a, v[0], r.first[n], 0, JIT_WARP);
+    }
+    cg->mask = mask;
+    cg->mask_vec = mask_vec;
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, no);
+    scatter_lanes(cg, a, at, v);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, join);
 }
 
 static void store_divergent(struct codegen *cg, const struct access *a, LLVMValueRef *v)
@@ -621,7 +693,7 @@ static void store_divergent(struct codegen *cg, const struct access *a, LLVMValu
     store_contiguous(cg, a, l.seg, l.first, copy);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, no);
-    scatter_lanes(cg, a, &l.at, v);
+    store_scattered(cg, a, &l.at, v);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, join);
 }
