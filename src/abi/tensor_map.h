@@ -50,6 +50,17 @@ enum tensor_swizzle {
     TENSOR_SWIZZLE_128
 };
 
+/* What stays together in a swizzle of 128 bytes; the numbers are those of
+ * tensormap.replace.swizzle_atomicity. With the flip, the halves of 16 bytes change places in every
+ * other 128 bytes. */
+enum tensor_atomicity {
+    TENSOR_ATOM_16,
+    TENSOR_ATOM_32,
+    TENSOR_ATOM_32_FLIP,
+    TENSOR_ATOM_64,
+    TENSOR_ATOMS
+};
+
 enum tensor_interleave { TENSOR_INTERLEAVE_NONE, TENSOR_INTERLEAVE_16, TENSOR_INTERLEAVE_32 };
 
 static inline uint32_t tensor_slice_bytes(uint32_t interleave)
@@ -76,7 +87,8 @@ struct tensor_map {
     int16_t lower[3],
         upper[3];       /* corners of the bounding box: of the tensor's lowest and highest */
     uint8_t interleave; /* enum tensor_interleave */
-    uint8_t unused[27];
+    uint8_t atomicity;  /* enum tensor_atomicity */
+    uint8_t unused[26];
 };
 _Static_assert(sizeof(struct tensor_map) == TENSOR_MAP_BYTES, "a tensor map's size");
 

@@ -57,7 +57,9 @@ static struct tensor_map read_map(struct jit_block *j, uint64_t address, uint32_
     memcpy(&m, (const void *)address, sizeof m);
     if (m.tag != TENSOR_MAP_TAG || m.rank_1 >= TENSOR_DIMS || tensor_element_bytes(m.type) == 0)
         leave(j, GRID_FAULT_ILLEGAL, lane, "the memory holds no tensor map");
-    if (m.interleave > TENSOR_INTERLEAVE_32 || m.swizzle > TENSOR_SWIZZLE_128 ||
+    bool atoms = m.atomicity == TENSOR_ATOM_16 ||
+                 (m.atomicity < TENSOR_ATOMS && m.swizzle == TENSOR_SWIZZLE_128);
+    if (m.interleave > TENSOR_INTERLEAVE_32 || m.swizzle > TENSOR_SWIZZLE_128 || !atoms ||
         (m.interleave != 0 && (m.im2col != TENSOR_TILE || m.rank_1 < 2)))
         leave(j, GRID_FAULT_ILLEGAL, lane,
               "the tensor map has an interleave or a swizzle that is not supported");
@@ -68,8 +70,18 @@ static struct tensor_map read_map(struct jit_block *j, uint64_t address, uint32_
 
 static uint64_t swizzled(const struct tensor_map *m, uint64_t offset)
 {
+    if (m->atomicity == TENSOR_ATOM_64)
+        return offset ^ (offset >> 7 & 1) << 6;
+    if (m->atomicity != TENSOR_ATOM_16)
+        return offset ^ (offset >> 7 & 3) << 5;
     uint64_t mask = (1u << m->swizzle) - 1;
     return offset ^ (offset >> 7 & mask) << 4;
+}
+
+/* Whether the halves of a piece there change places. */
+static bool flips(const struct copy *c, uint32_t at)
+{
+    return c->m.atomicity == TENSOR_ATOM_32_FLIP && ((c->shared + c->done + at) >> 7 & 1) != 0;
 }
 
 /* Rows that are shorter than the swizzle is wide begin at its multiples. */
@@ -104,8 +116,11 @@ static void put_row(struct copy *c)
     uint32_t bytes = c->row * c->element;
     for (uint32_t w = 0; w < c->windows; w++)
         for (uint32_t at = 0; at < bytes; at += PIECE) {
-            tell_access(c, piece_at(c, w, at), PIECE, true);
-            memcpy((void *)piece_at(c, w, at), c->buffer + at, PIECE);
+            uint64_t to = piece_at(c, w, at);
+            uint32_t first = flips(c, at) ? PIECE / 2 : 0;
+            tell_access(c, to, PIECE, true);
+            memcpy((void *)to, c->buffer + at + first, PIECE / 2);
+            memcpy((void *)(to + PIECE / 2), c->buffer + at + (PIECE / 2 - first), PIECE / 2);
         }
     row_ends(c);
 }
@@ -433,6 +448,8 @@ void weir_rt_tensor_copy(struct jit_block *j, uint32_t op, uint32_t mask,
             c.row * c.element % PIECE != 0 || c.row * c.element > MAX_ROW)
             leave(j, GRID_FAULT_ILLEGAL, lane,
                   "the tensor map is for other dimensions or another mode, or its box is wrong");
+        if (c.m.atomicity == TENSOR_ATOM_32_FLIP && (op & JIT_TENSOR_STORES) != 0)
+            leave(j, GRID_FAULT_ILLEGAL, lane, "a swizzle that flips is for copies from a tensor");
         c.pitch = row_pitch(&c);
         for (uint32_t d = 0; d < TENSOR_DIMS; d++)
             c.at[d] =
@@ -475,6 +492,7 @@ static void replace(struct tensor_map *m, uint32_t field, uint32_t which, uint64
     case JIT_TENSOR_INTERLEAVE: m->interleave = (uint8_t)v; break;
     case JIT_TENSOR_SWIZZLE: m->swizzle = (uint8_t)v; break;
     case JIT_TENSOR_FILL: m->fills_nan = v != 0; break;
+    case JIT_TENSOR_ATOMICITY: m->atomicity = (uint8_t)v; break;
     default: break;
     }
 }

@@ -136,7 +136,9 @@ static void refusals(void)
     CUtensorMap map;
     CUdeviceptr p = 0x10000;
     CHECK_CU(encode(&map, p, &k, CU_TENSOR_MAP_SWIZZLE_128B), CUDA_SUCCESS);
+    CHECK_CU(encode(&map, p, &k, CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B), CUDA_SUCCESS);
     CHECK_CU(encode(&map, p, &k, CU_TENSOR_MAP_SWIZZLE_NONE), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(encode(&map, p, &k, CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B), CUDA_ERROR_INVALID_VALUE);
     CHECK_CU(encode(&map, p, &k, CU_TENSOR_MAP_SWIZZLE_32B), CUDA_ERROR_INVALID_VALUE);
     k.columns = 0;
     CHECK_CU(encode(&map, p, &k, CU_TENSOR_MAP_SWIZZLE_64B), CUDA_ERROR_INVALID_VALUE);

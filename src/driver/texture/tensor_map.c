@@ -73,7 +73,8 @@ static CUresult describe(const struct tensor *t, struct tensor_map *m)
     const unsigned unit = t->interleave == CU_TENSOR_MAP_INTERLEAVE_32B ? 32 : 16;
     if (t->address % unit != 0)
         return wrong("tensor must be at a multiple of 32 bytes where slices have as many");
-    if ((unsigned)t->swizzle > CU_TENSOR_MAP_SWIZZLE_128B)
+    if ((unsigned)t->swizzle > CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B ||
+        (t->swizzle > CU_TENSOR_MAP_SWIZZLE_128B && device_limits()->sm < 100))
         return wrong("swizzle is not one that this device has");
     if ((unsigned)t->promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B)
         return wrong("promotion is not known");
@@ -81,7 +82,9 @@ static CUresult describe(const struct tensor *t, struct tensor_map *m)
         (t->fill != 0 && m->type < TENSOR_F16))
         return wrong("fill is NaN for floating-point numbers only");
     m->rank_1 = (uint8_t)(t->rank - 1);
-    m->swizzle = (uint8_t)t->swizzle;
+    bool atoms = t->swizzle > CU_TENSOR_MAP_SWIZZLE_128B;
+    m->swizzle = (uint8_t)(atoms ? CU_TENSOR_MAP_SWIZZLE_128B : t->swizzle);
+    m->atomicity = (uint8_t)(atoms ? t->swizzle - CU_TENSOR_MAP_SWIZZLE_128B : TENSOR_ATOM_16);
     m->interleave = (uint8_t)t->interleave;
     m->fills_nan = t->fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
     for (uint32_t d = 0; d < t->rank; d++) {
@@ -182,7 +185,8 @@ WEIR_API CUresult cuTensorMapEncodeIm2col(
 /* Two documents of NVIDIA's say which swizzles these modes have. */
 static bool wide_swizzle(CUtensorMapSwizzle s)
 {
-    return s == CU_TENSOR_MAP_SWIZZLE_64B || s == CU_TENSOR_MAP_SWIZZLE_128B;
+    return s == CU_TENSOR_MAP_SWIZZLE_64B || s == CU_TENSOR_MAP_SWIZZLE_128B ||
+           s == CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B;
 }
 
 WEIR_API CUresult cuTensorMapEncodeIm2colWide(
@@ -211,7 +215,7 @@ WEIR_API CUresult cuTensorMapEncodeIm2colWide(
     if ((unsigned)mode > CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128)
         return wrong("wide mode is not known");
     if (!wide_swizzle(swizzle))
-        return wrong("swizzle is of 64 or 128 bytes in the wide modes");
+        return wrong("swizzle is of 64 or 128 bytes, by 16 or 32, in the wide modes");
     bool counts = mode == CU_TENSOR_MAP_IM2COL_WIDE_MODE_W; /* else there are 128 pixels */
     if (channelsPerPixel == 0 || channelsPerPixel > MAX_BOX ||
         (counts && (pixelsPerColumn == 0 || pixelsPerColumn > MAX_COLUMNS)))

@@ -167,7 +167,7 @@ bool tensormap_supported(const struct ptx_instr *i, struct diag *d)
     bool known = (field != JIT_TENSOR_TYPE || v <= 12) &&
                  (field != JIT_TENSOR_INTERLEAVE || v <= 2) &&
                  (field != JIT_TENSOR_SWIZZLE || v <= 3) &&
-                 (field != JIT_TENSOR_ATOMICITY || v == 0) && (field != JIT_TENSOR_FILL || v <= 1);
+                 (field != JIT_TENSOR_ATOMICITY || v <= 3) && (field != JIT_TENSOR_FILL || v <= 1);
     if (value->kind == PTX_OPR_IMM && field >= JIT_TENSOR_TYPE && field < JIT_TENSOR_COPY && !known)
         return diag_set(d, i->line, i->column,
                         "tensormap.replace.tile.%s with %llu is not supported",
