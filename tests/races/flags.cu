@@ -349,3 +349,66 @@ CASE(kernel_awaits_a_flag_after_a_copy)
         DO(cudaStreamSynchronize(b));
     *(volatile int *)h2 = 1;
 }
+
+/* What is enqueued behind such a kernel, while it still waits. */
+static void waits_for_flag(cudaStream_t s)
+{
+    flag_then_read<<<1, 1, 0, s>>>((volatile int *)h2, out, out + 64);
+}
+
+CASE(copy_behind_a_kernel_that_awaits_a_flag)
+{
+    DO(cudaMemcpyAsync(d, h, N * sizeof(int), cudaMemcpyHostToDevice, b)); // @1 copy write
+    waits_for_flag(a);
+    DO(cudaMemcpyAsync(d2, d, N * sizeof(int), cudaMemcpyDeviceToDevice, a)); // @2 copy read
+    DO(cudaStreamSynchronize(repaired ? b : c));
+    *(volatile int *)h2 = 1;
+}
+
+CASE(set_in_another_stream_behind_a_kernel_that_awaits_a_flag)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, b)); // @1 copy read
+    waits_for_flag(a);
+    order(a, c);
+    DO(cudaMemsetAsync(d, 0, N * sizeof(int), c)); // @2 set write
+    if (repaired)
+        DO(cudaStreamSynchronize(b));
+    *(volatile int *)h2 = 1;
+}
+
+CASE(free_behind_a_kernel_that_awaits_a_flag)
+{
+    int *p;
+    DO(cudaMallocAsync(&p, N * sizeof(int), b));
+    fill<<<1, 32, 0, b>>>(p, N); // @1 kernel write
+    waits_for_flag(a);
+    DO(cudaFreeAsync(p, a)); // @2 free free
+    if (repaired)
+        DO(cudaStreamSynchronize(b));
+    *(volatile int *)h2 = 1;
+}
+
+CASE(kernel_behind_a_kernel_that_awaits_a_flag)
+{
+    fill<<<1, 32, 0, b>>>(d, N); // @1 kernel write
+    waits_for_flag(a);
+    sum<<<1, 32, 0, a>>>(d, N, d2); // @2 kernel read
+    DO(cudaStreamSynchronize(repaired ? b : c));
+    *(volatile int *)h2 = 1;
+}
+
+/* Likewise behind a graph of which a node waits. */
+CASE(copy_behind_a_graph_that_awaits_a_flag)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t made;
+    DO(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+    DO(cudaLaunchHostFunc(a, acquires, nullptr));
+    DO(cudaStreamEndCapture(a, &graph));
+    DO(cudaGraphInstantiate(&made, graph, 0));
+    DO(cudaMemcpyAsync(d, h, N * sizeof(int), cudaMemcpyHostToDevice, b)); // @1 copy write
+    DO(cudaGraphLaunch(made, a));
+    DO(cudaMemcpyAsync(d2, d, N * sizeof(int), cudaMemcpyDeviceToDevice, a)); // @2 copy read
+    DO(cudaStreamSynchronize(repaired ? b : c));
+    flag.store(1, std::memory_order_release);
+}
