@@ -1,6 +1,7 @@
-/* held: races that may yet turn out to be none. A stream may stand at a host function that waits
- * for the program, or at a wait for a value, while copies after it are enqueued, and so compared,
- * already. What such a wait comes after is known when it is over: until then the race is held. */
+/* held: races that may yet turn out to be none. A stream may stand at a host function or a kernel
+ * that waits for the program, or at a wait for a value, while copies after it are enqueued, and so
+ * compared, already. What such a wait comes after is known when it is over: until then the race is
+ * held. */
 #include <stdlib.h>
 
 #include "races/internal.h"
@@ -44,6 +45,16 @@ void held_race(struct moment *earlier, enum access how, struct moment *later, en
     moment_ref(earlier);
     moment_ref(later);
     vec_push(&held, h);
+}
+
+void held_follow(const struct moment *m, const struct vclock *before)
+{
+    for (size_t i = 0; i < held.count; i++) {
+        if (held.items[i].earlier->kind != MOMENT_HOST)
+            order_moment_follows(held.items[i].earlier, m, before);
+        if (held.items[i].later->kind != MOMENT_HOST)
+            order_moment_follows(held.items[i].later, m, before);
+    }
 }
 
 /* Whether it is told, now that all waits are over that could have ordered it. */

@@ -188,7 +188,10 @@ struct vclock *order_part_ends(struct moment **part);
 /* The function and what follows it in its stream comes after that from now on: another part, unless
  * it did so before. */
 bool order_part_follows(struct moment **part, const struct vclock *before);
-/* Whether a wait that is not over, by a host function or for a value, may yet order the two. */
+/* The moment, unless it is work under way, comes after that if it comes after m. */
+void order_moment_follows(struct moment *p, const struct moment *m, const struct vclock *before);
+/* Whether a wait that is not over, by a host function, a kernel or for a value, may yet order the
+ * two. */
 bool order_may_come(const struct moment *a, const struct moment *b);
 /* What the host does from now on comes after that, too: whether it did not before; and all that it
  * has done and comes after, a new reference. */
@@ -234,6 +237,8 @@ void shadow_forget(uint64_t low, uint64_t high);
 /* To be called for each race that is found. */
 void held_race(struct moment *earlier, enum access how, struct moment *later, enum access later_how,
                uint64_t low, uint64_t high);
+/* What comes after m comes after that, too. */
+void held_follow(const struct moment *m, const struct vclock *before);
 /* A wait is over; or `all`: nothing comes any more. */
 void held_look(bool all);
 

@@ -625,18 +625,28 @@ static void stream_follows(struct stream *s, uint64_t count, const struct vclock
     s->v = vclock_join(s->v, before);
 }
 
+static void follows_work(struct moment *p, const struct moment *m, const struct vclock *before)
+{
+    uint64_t end = position_of(m->id.count);
+    if (p->id.stream == m->id.stream ? p->position > end || p->id.count > m->id.count
+                                     : vclock_get(p->after, m->id.stream) >= end)
+        p->after = vclock_join(p->after, before);
+}
+
+void order_moment_follows(struct moment *p, const struct moment *m, const struct vclock *before)
+{
+    if (pending_find(&p->as) != p)
+        follows_work(p, m, before);
+}
+
 static void others_follow_work(const struct moment *m, const struct vclock *before)
 {
+
     if (m->launch != NULL)
         launch_waits(m->launch, m->id.node, vclock_join(NULL, before));
     stream_follows(stream_of(m->id.stream), m->id.count, before);
-    for (size_t i = 0; i < pending.count; i++) {
-        struct moment *p = pending.items[i];
-        uint64_t end = position_of(m->id.count);
-        if (p->id.stream == m->id.stream ? p->id.count > m->id.count
-                                         : vclock_get(p->after, m->id.stream) >= end)
-            p->after = vclock_join(p->after, before);
-    }
+    for (size_t i = 0; i < pending.count; i++)
+        follows_work(pending.items[i], m, before);
 }
 
 bool order_part_follows(struct moment **part, const struct vclock *before)
@@ -658,6 +668,7 @@ bool order_part_follows(struct moment **part, const struct vclock *before)
 void order_work_follows(struct moment *m, const struct vclock *before)
 {
     m->after = vclock_join(m->after, before);
+    held_follow(m, before);
     others_follow_work(m, before);
 }
 
@@ -665,8 +676,10 @@ bool order_may_come(const struct moment *a, const struct moment *b)
 {
     for (size_t i = 0; i < pending.count; i++) {
         const struct moment *p = pending.items[i];
-        if ((p->work == OBSERVE_HOST || p->work == OBSERVE_WAIT_VALUE) && p != a && p != b &&
-            (moment_before(p, a) || moment_before(p, b)))
+        bool may_wait = p->work == OBSERVE_HOST || p->work == OBSERVE_WAIT_VALUE ||
+                        p->work == OBSERVE_KERNEL || /* for a flag of the host's */
+                        p->work == OBSERVE_GRAPH;
+        if (may_wait && p != a && p != b && (moment_before(p, a) || moment_before(p, b)))
             return true;
     }
     return handed_may_come(a, b);

@@ -180,7 +180,8 @@ static void on_ended(const struct observe_id *id, enum observe_kind kind)
         moment_unref(m);
     }
     order_ended(id);
-    if (kind == OBSERVE_WAIT_VALUE || kind == OBSERVE_HOST)
+    if (kind == OBSERVE_WAIT_VALUE || kind == OBSERVE_HOST || kind == OBSERVE_KERNEL ||
+        kind == OBSERVE_GRAPH)
         held_look(false);
     if (runs_on_device(kind))
         races_host_work_ended();

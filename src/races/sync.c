@@ -159,7 +159,10 @@ static void follow_host(void)
     inside->followed = order_tick();
 }
 
-static bool looked(void) { return inside->whole != NULL && looks_changed(inside->whole->looks); }
+static bool looked(void)
+{
+    return !inside->acquired && inside->whole != NULL && looks_changed(inside->whole->looks);
+}
 
 static bool polls(void) { return !inside->acquired && inside->code != NULL && inside->code->polls; }
 

@@ -350,13 +350,13 @@ CASE(kernel_awaits_a_flag_after_a_copy)
     *(volatile int *)h2 = 1;
 }
 
-/* What is enqueued behind such a kernel, while it still waits. */
+/* What is enqueued after such a kernel, while it still waits. */
 static void waits_for_flag(cudaStream_t s)
 {
     flag_then_read<<<1, 1, 0, s>>>((volatile int *)h2, out, out + 64);
 }
 
-CASE(copy_behind_a_kernel_that_awaits_a_flag)
+CASE(copy_after_a_kernel_that_awaits_a_flag)
 {
     DO(cudaMemcpyAsync(d, h, N * sizeof(int), cudaMemcpyHostToDevice, b)); // @1 copy write
     waits_for_flag(a);
@@ -365,7 +365,7 @@ CASE(copy_behind_a_kernel_that_awaits_a_flag)
     *(volatile int *)h2 = 1;
 }
 
-CASE(set_in_another_stream_behind_a_kernel_that_awaits_a_flag)
+CASE(set_in_another_stream_after_a_kernel_that_awaits_a_flag)
 {
     DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, b)); // @1 copy read
     waits_for_flag(a);
@@ -376,7 +376,7 @@ CASE(set_in_another_stream_behind_a_kernel_that_awaits_a_flag)
     *(volatile int *)h2 = 1;
 }
 
-CASE(free_behind_a_kernel_that_awaits_a_flag)
+CASE(free_after_a_kernel_that_awaits_a_flag)
 {
     int *p;
     DO(cudaMallocAsync(&p, N * sizeof(int), b));
@@ -388,7 +388,7 @@ CASE(free_behind_a_kernel_that_awaits_a_flag)
     *(volatile int *)h2 = 1;
 }
 
-CASE(kernel_behind_a_kernel_that_awaits_a_flag)
+CASE(kernel_after_a_kernel_that_awaits_a_flag)
 {
     fill<<<1, 32, 0, b>>>(d, N); // @1 kernel write
     waits_for_flag(a);
@@ -397,8 +397,8 @@ CASE(kernel_behind_a_kernel_that_awaits_a_flag)
     *(volatile int *)h2 = 1;
 }
 
-/* Likewise behind a graph of which a node waits. */
-CASE(copy_behind_a_graph_that_awaits_a_flag)
+/* Likewise after a graph of which a node waits. */
+CASE(copy_after_a_graph_that_awaits_a_flag)
 {
     cudaGraph_t graph;
     cudaGraphExec_t made;
@@ -409,6 +409,24 @@ CASE(copy_behind_a_graph_that_awaits_a_flag)
     DO(cudaMemcpyAsync(d, h, N * sizeof(int), cudaMemcpyHostToDevice, b)); // @1 copy write
     DO(cudaGraphLaunch(made, a));
     DO(cudaMemcpyAsync(d2, d, N * sizeof(int), cudaMemcpyDeviceToDevice, a)); // @2 copy read
+    DO(cudaStreamSynchronize(repaired ? b : c));
+    flag.store(1, std::memory_order_release);
+}
+
+CASE(copy_after_a_graph_that_has_not_begun)
+{
+    cudaGraph_t graph;
+    cudaGraphNode_t node;
+    cudaGraphExec_t made;
+    cudaHostNodeParams does = {acquires, nullptr};
+    DO(cudaGraphCreate(&graph, 0));
+    DO(cudaGraphAddHostNode(&node, graph, nullptr, 0, &does));
+    DO(cudaGraphInstantiate(&made, graph, 0));
+    DO(cudaMemcpyAsync(d, h, N * sizeof(int), cudaMemcpyHostToDevice, b)); // @1 copy write
+    gate(a);
+    DO(cudaGraphLaunch(made, a));
+    DO(cudaMemcpyAsync(d2, d, N * sizeof(int), cudaMemcpyDeviceToDevice, a)); // @2 copy read
+    open_gate();
     DO(cudaStreamSynchronize(repaired ? b : c));
     flag.store(1, std::memory_order_release);
 }
