@@ -375,6 +375,8 @@ static void test_mend_launches(void)
     check_fix("friend o &operator<< <T>(o &, v<w<T> > > (u));",
               "friend o &operator<< <T>(o &, v<w<T> > > (u));");
     check_fix("a << b; c < d;", "a << b; c < d;");
+    check_fix("k<<<g, {x, f({1}), 1}, 0>>>(y, {z});", "k<<<g, dim3{x, f({1}), 1}, 0>>>(y, {z});");
+    check_fix("k<<<{2}, f({3}), v>>>(x); h(a, {b});", "k<<<dim3{2}, f({3}), v>>>(x); h(a, {b});");
 }
 
 static void test_mend_templates(void)

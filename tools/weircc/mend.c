@@ -411,6 +411,36 @@ static bool copy_launch(struct fixer *f)
     return true;
 }
 
+/* After the braces, of any depth, that begin at p. */
+static const char *skip_braces(const char *p)
+{
+    int depth = 0;
+    for (; *p != '\0'; p += token_length(p)) {
+        depth += *p == '{' ? 1 : *p == '}' ? -1 : 0;
+        if (depth == 0)
+            return p + 1;
+    }
+    return p;
+}
+
+/* A list in braces among the arguments of a launch, `k<<<n, {32, 8}>>>(x)`: what nvcc makes a dim3
+ * of. */
+static bool copy_braces(struct fixer *f)
+{
+    if (*f->p != '{' || f->launches.count == 0 ||
+        f->launches.items[f->launches.count - 1] != f->depth)
+        return false;
+    size_t n = f->out->count;
+    while (n > 0 && isspace((unsigned char)f->out->items[n - 1]))
+        n--;
+    if (n == 0 || (f->out->items[n - 1] != ',' && f->out->items[n - 1] != '<'))
+        return false;
+    sb_append(f->out, "dim3", 4);
+    copy(f, (size_t)(skip_braces(f->p) - f->p));
+    f->changes++;
+    return true;
+}
+
 /* A launch ends with its statement at the latest. */
 static void follow(struct fixer *f, char c)
 {
@@ -500,7 +530,7 @@ int mend_text(const char *text, const struct mend_plan *plan, struct strbuf *out
         copy_blank(&f);
         if (*f.p == '\0')
             break;
-        if (copy_launch(&f))
+        if (copy_launch(&f) || copy_braces(&f))
             continue;
         follow(&f, *f.p);
         size_t n = token_length(f.p);

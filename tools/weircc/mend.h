@@ -7,6 +7,7 @@
  *   with NVIDIA's CCCL. nvcc leaves both out and warns; clang refuses. They become members of
  * unions.
  * - Blanks within the brackets of a launch (`kernel << < grid, block >> > (x);`).
+ * - Lists in braces in a launch's configuration (`kernel<<<grid, {32, 8}>>>(x);`).
  * - The word template left out before a member that depends on a template's parameters
  *   (`cast_to<T>::apply<n>(x)`, `v.apply<n>(x)`). nvcc reads a template's text when it is
  * instantiated and so knows what is a template.
