@@ -73,6 +73,21 @@ says_not warning
 run weircc -c wrong.cu -Xcompiler -Wall -Werror all-warnings
 fails
 
+# -D and -U hold in the order given; what both passes warn of is told once.
+printf '#ifdef FOO\nint foo[FOO];\n#else\nint none;\n#endif\nint main() {}\n' >macros.cu
+for options in '-UFOO -DFOO=3' '-DFOO=2 -UFOO -DFOO=3'; do
+    # shellcheck disable=SC2086
+    run weircc $options -E macros.cu
+    says 'foo[3]'
+    says_not warning
+done
+run weircc -DFOO=3 -UFOO -E macros.cu
+says 'int none'
+run weircc -DFOO=2 -DFOO=3 -c macros.cu
+ok
+[ "$(grep -c "'FOO' macro redefined" out)" = 1 ]
+note $? "the warning comes twice"
+
 # Names that PTX does not allow are refused with their lines, as by nvcc; host code may have them.
 cat >names.cu <<'END'
 __device__ int zähler = 3;
@@ -164,6 +179,30 @@ run weircc -c paren.cu
 fails
 says "paren.cu:5:"
 says "unsigned s = (SCALE;"
+# With other mistakes beside them, those alone are told, at the user's own lines and columns.
+cat >beside.cu <<'END'
+#define ADD(a, b) ((a) + (b))
+__device__ unsigned f()
+{
+    unsigned r;
+    asm("{.reg .u32 %t; mov.u32 %t, 7; mov.u32 %0, %t;}" : "=r"(r));
+	asm("mov.u32 %0, %smid;" : "=r"(r)); r = typo;
+    return ADD(r, 1);
+}
+__global__ void k(unsigned *p) { *p = f(); }
+int main()
+{
+    unsigned *p;
+    k << <1, 1>> >(p, lost); k << <1, 1>> >(p); return ADD(1, absent);
+}
+END
+run weircc -c beside.cu
+fails
+says "beside.cu:6:43: error: use of undeclared identifier 'typo'"
+says "beside.cu:13:23: error: use of undeclared identifier 'lost'"
+says "    k << <1, 1>> >(p, lost); k << <1, 1>> >(p); return ADD(1, absent);"
+says "beside.cu:13:63: error: use of undeclared identifier 'absent'"
+says '3 errors detected'
 
 # Shuffles without a mask, of which newer targets have no instruction, are refused by line and name.
 cat >shuffles.cu <<'END'

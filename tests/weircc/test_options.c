@@ -113,6 +113,11 @@ static void test_joined_values(void)
     CHECK_STR(c.value[OPT_optimize], "3");
     CHECK_STR(c.list[OPT_undefine_macro].items[0], "Y");
     CHECK_STR(c.list[OPT_include_path].items[0], "dir");
+    CHECK(parse(&c, &d, "-UX", "-DX=3,Y", "-U", "Y")); /* the order tells what is defined */
+    CHECK_EQ_INT(c.macros.count, 4);
+    CHECK_STR(c.macros.items[0], "-UX");
+    CHECK_STR(c.macros.items[1], "-DX=3");
+    CHECK_STR(c.macros.items[3], "-UY");
     CHECK(!parse(&c, &d, "-Ofast", NULL, NULL, NULL));
     CHECK(!parse(&c, &d, "-oout", NULL, NULL, NULL)); /* nvcc does not join these either */
     CHECK(!parse(&c, &d, "-xcu", NULL, NULL, NULL));

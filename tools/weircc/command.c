@@ -20,10 +20,7 @@ static const char ptx_version[] = "--cuda-feature=+ptx85";
 static void add_search_and_macros(struct strlist *argv, const struct cmdline *c,
                                   const struct build *p)
 {
-    for (size_t i = 0; i < c->list[OPT_define_macro].count; i++)
-        list_add(argv, "-D%s", c->list[OPT_define_macro].items[i]);
-    for (size_t i = 0; i < c->list[OPT_undefine_macro].count; i++)
-        list_add(argv, "-U%s", c->list[OPT_undefine_macro].items[i]);
+    list_add_all(argv, NULL, &c->macros);
     list_add_all(argv, "-I", &c->list[OPT_include_path]);
     list_add_all(argv, "-isystem", &c->list[OPT_system_include]);
     list_add_all(argv, "-include", &c->list[OPT_pre_include]);
@@ -322,7 +319,7 @@ static void add_compilation_id(struct strlist *argv, const struct driver *dr, co
             name = dr->build.stdin_hash;
         hash_add(&h, name, strlen(name));
         free(path);
-        const struct strlist *macros = &c->list[OPT_define_macro];
+        const struct strlist *macros = &c->macros;
         for (size_t i = 0; i < macros->count; i++)
             hash_add(&h, macros->items[i], strlen(macros->items[i]) + 1);
         const char *output = c->value[OPT_output_file] != NULL ? c->value[OPT_output_file] : "";

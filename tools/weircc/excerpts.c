@@ -183,7 +183,19 @@ static void write_restored(struct strbuf *out, const char *head, size_t n, struc
     free(source);
 }
 
-void excerpts_restore(struct strbuf *message)
+/* Whether what stands below a message is not the user's line. */
+static bool is_rewritten(const char *shown, const struct location *p)
+{
+    struct diag ignored;
+    char *source = file_read(p->file, NULL, &ignored);
+    const char *line = source != NULL ? line_of(source, p->line) : NULL;
+    size_t n = strlen(shown);
+    bool differs = line != NULL && (strcspn(line, "\n") != n || strncmp(line, shown, n) != 0);
+    free(source);
+    return differs;
+}
+
+static void restore(struct strbuf *message, bool mended)
 {
     if (message->count == 0)
         return;
@@ -196,7 +208,8 @@ void excerpts_restore(struct strbuf *message)
         struct location p = {0};
         char *below = excerpts_plain(next, strcspn(next, "\n"));
         const char *shown = excerpt_text(below);
-        if (shown != NULL && is_changed(shown) && find_location(line, n, &p)) {
+        if (shown != NULL && (mended || is_changed(shown)) && find_location(line, n, &p) &&
+            (is_changed(shown) || (strtol(below, NULL, 10) == p.line && is_rewritten(shown, &p)))) {
             write_restored(&out, line, n, &p, shown);
             /* the excerpt and what points into it are said */
             next += strcspn(next, "\n");
@@ -214,3 +227,7 @@ void excerpts_restore(struct strbuf *message)
     sb_free(message);
     *message = out;
 }
+
+void excerpts_restore(struct strbuf *message) { restore(message, false); }
+
+void excerpts_restore_mended(struct strbuf *message) { restore(message, true); }

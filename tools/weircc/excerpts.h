@@ -11,6 +11,9 @@
 /* `message` is one message of clang's with its notes and excerpts, colours or not. */
 void excerpts_restore(struct strbuf *message);
 
+/* The same of a message about mended text (mend.h): each line that differs from the user's. */
+void excerpts_restore_mended(struct strbuf *message);
+
 /* A copy of `n` bytes of clang's messages without colours; the caller frees it. */
 char *excerpts_plain(const char *text, size_t n);
 

@@ -159,8 +159,14 @@ static bool has_operands(const char *p)
     return false;
 }
 
-/* Copies a string of the template. A % before a name of two letters or more is a register of PTX:
- * an operand is a digit, a [name], or one letter before either. */
+/* Whether a register of PTX is named after the % at p: an operand is a digit, a [name], or one
+ * letter before either. */
+static bool names_register(const char *p)
+{
+    return isalpha((unsigned char)p[1]) && !isdigit((unsigned char)p[2]) && p[2] != '[';
+}
+
+/* Copies a string of the template. */
 static void copy_template(struct fixer *f)
 {
     size_t n = token_length(f->p);
@@ -170,8 +176,7 @@ static void copy_template(struct fixer *f)
             copy(f, 2);
             continue;
         }
-        if (p[0] == '%' && isalpha((unsigned char)p[1]) &&
-            (isalpha((unsigned char)p[2]) || p[2] == '_')) {
+        if (p[0] == '%' && names_register(p)) {
             sb_append(f->out, "%", 1);
             f->changes++;
         }

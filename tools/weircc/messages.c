@@ -132,14 +132,26 @@ struct message {
     bool alone;    /* all that follows it is left out */
 };
 
+/* The text of a message without what differs between the passes: how far into clang's own
+ * definitions the command line's are. */
+static char *text_of_both(const char *text)
+{
+    static const char builtin[] = "In file included from <built-in>:";
+    size_t n = strlen(builtin);
+    return xstrdup(strncmp(text, builtin, n) == 0 ? text + n + strspn(text + n, "0123456789")
+                                                  : text);
+}
+
 static void finish(struct messages *m, struct message *msg)
 {
     excerpts_restore(&msg->text);
-    if (msg->text.count > 0 && !list_has(&m->shown, msg->text.items)) {
+    char *text = text_of_both(msg->text.count > 0 ? msg->text.items : "");
+    if (msg->text.count > 0 && !list_has(&m->shown, text)) {
         fputs(msg->text.items, stderr);
         m->errors += msg->is_error;
-        list_add(&m->shown, "%s", msg->text.items);
+        list_add(&m->shown, "%s", text);
     }
+    free(text);
     sb_free(&msg->text);
     *msg = (struct message){0};
 }
@@ -197,5 +209,39 @@ void messages_show(struct messages *m, const char *text)
         free(plain);
     }
     finish(m, &msg);
+    sb_free(&included);
+}
+
+/* Moves what was gathered of a message to the list. */
+static void add_message(struct strlist *list, struct strbuf *message)
+{
+    if (message->count > 0)
+        list_add(list, "%s", message->items);
+    sb_free(message);
+}
+
+void messages_split(const char *text, struct strlist *list)
+{
+    struct strbuf message = {0}, included = {0};
+    for (const char *line = text, *next; *line != '\0'; line = next) {
+        size_t n = strcspn(line, "\n");
+        n += line[n] == '\n';
+        next = line + n;
+        char *plain = excerpts_plain(line, n);
+        enum line_kind kind = classify(plain);
+        free(plain);
+        if (kind == LINE_INCLUDED_FROM) {
+            sb_append(&included, line, n);
+            continue;
+        }
+        if (kind == LINE_HEAD)
+            add_message(list, &message);
+        if (kind != LINE_SUMMARY) {
+            sb_append(&message, included.count > 0 ? included.items : "", included.count);
+            sb_append(&message, line, n);
+        }
+        sb_free(&included);
+    }
+    add_message(list, &message);
     sb_free(&included);
 }

@@ -18,4 +18,7 @@ struct messages {
 /* Prints the messages in `text` (the standard error of a clang) that were not shown before. */
 void messages_show(struct messages *m, const char *text);
 
+/* Adds each message of `text`, with its notes and excerpts, to the list; summaries are left out. */
+void messages_split(const char *text, struct strlist *list);
+
 #endif

@@ -277,6 +277,13 @@ static void split_words(struct strlist *list, size_t from)
         vec_push(list, words.items[i]);
 }
 
+/* Keeps the order of definitions and what takes them back. */
+static void record_macros(struct cmdline *c, enum option_id id, size_t from)
+{
+    for (size_t i = from; i < c->list[id].count; i++)
+        list_add(&c->macros, "-%s%s", option_table[id].sname, c->list[id].items[i]);
+}
+
 static bool store_value(struct reader *r, enum option_id id, const char *value)
 {
     struct cmdline *c = r->c;
@@ -294,6 +301,8 @@ static bool store_value(struct reader *r, enum option_id id, const char *value)
                 return false;
         if (id == OPT_library || id == OPT_linker_options)
             record_order(c, id, before);
+        if (id == OPT_define_macro || id == OPT_undefine_macro)
+            record_macros(c, id, before);
         for (size_t i = before; id == OPT_options_file && i < c->list[id].count; i++)
             if (!splice_file(r, c->list[id].items[i]))
                 return false;

@@ -66,6 +66,7 @@ struct cmdline {
     bool given[OPT_COUNT];
     char *value[OPT_COUNT];         /* FORM_VALUE and FORM_BOOL: the last value */
     struct strlist list[OPT_COUNT]; /* FORM_LIST and FORM_SPEC: all values */
+    struct strlist macros;          /* -D and -U as they came: the last about a name holds */
     struct {
         struct link_item *items;
         size_t count, cap;
