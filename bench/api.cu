@@ -1,9 +1,12 @@
 // What calls cost: one line per call, the best of several batches. Start-up is measured in children
 // of this program: one with an empty kernel cache and three with what it has left, five times. With
 // --process, once, and rows that both.cpp has are left out: it is for many processes.
+#include "texture_loops.h"
+
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -289,6 +292,24 @@ template <class T> static __global__ void read_texture(cudaTextureObject_t textu
     out[threadIdx.x] = sum;
 }
 
+// The same by hand, in turn with nothing else: how much longer it takes. The sums are compared:
+// ties are rounded another way there.
+static void loop_row(const char *what, bool of_bytes, const char *texels, double us,
+                     const float *ours)
+{
+    static float out[READERS];
+    if (!texture_loop(of_bytes, texels, TEXELS, READERS, READS, out))
+        return;
+    for (int i = 0; i < READERS; i++)
+        if (!(std::abs(out[i] - ours[i]) <= 1e-4f * std::abs(out[i]))) {
+            fprintf(stderr, "bench: %s: %g, by hand %g\n", what, ours[i], out[i]);
+            exit(1);
+        }
+    double native =
+        best(10, 1, [&] { texture_loop(of_bytes, texels, TEXELS, READERS, READS, out); }, nothing);
+    row((std::string(what) + ", of a loop by hand").c_str(), native / us, "");
+}
+
 template <class T>
 static void texture(const char *what, const cudaChannelFormatDesc &format, int bytes,
                     cudaTextureReadMode mode, float *out)
@@ -297,7 +318,14 @@ static void texture(const char *what, const cudaChannelFormatDesc &format, int b
     cudaTextureObject_t object;
     cudaResourceDesc resource = {};
     cudaTextureDesc how = {};
-    char *texels = (char *)calloc(TEXELS * TEXELS, bytes);
+    char *texels = (char *)calloc(TEXELS * TEXELS + 1, bytes + 3);
+    unsigned random = 1;
+    for (int i = 0; i < TEXELS * TEXELS * bytes; i++) {
+        random = random * 1664525 + 1013904223;
+        texels[i] = random >> 24;
+        if (format.f == cudaChannelFormatKindFloat && i % 4 == 3)
+            texels[i] = 0x3f; // floats around 1
+    }
     MUST(cudaMallocArray(&array, &format, TEXELS, TEXELS));
     MUST(cudaMemcpy2DToArray(array, 0, 0, texels, TEXELS * bytes, TEXELS * bytes, TEXELS,
                              cudaMemcpyHostToDevice));
@@ -315,6 +343,9 @@ static void texture(const char *what, const cudaChannelFormatDesc &format, int b
         },
         nothing);
     row(what, READERS * READS / us, "M/s");
+    bool of_bytes = bytes == 1, of_floats = bytes == 4 && format.f == cudaChannelFormatKindFloat;
+    if ((of_bytes || of_floats) && on_weir())
+        loop_row(what, of_bytes, texels, us, out);
     MUST(cudaDestroyTextureObject(object));
     MUST(cudaFreeArray(array));
     free(texels);

@@ -20,6 +20,7 @@
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/frame.h"
 #include "compiler/codegen/instructions.h"
+#include "compiler/codegen/scalar_functions.h"
 #include "compiler/host.h"
 #include "compiler/llvm/baseline.h"
 #include "compiler/llvm/llvm_passes.h"
@@ -35,6 +36,7 @@ static void reset_kernel(struct jkernel *k, int32_t barrier_loop, int32_t yield_
                             .opt = k->opt,
                             .diag = k->diag,
                             .is_function = k->is_function,
+                            .one_lane = k->one_lane,
                             .fibers = k->fibers,
                             .layout = k->layout,
                             .nwarps = k->nwarps,
@@ -331,6 +333,7 @@ static void add_attribute(struct codegen *cg, const char *key, const char *value
 struct session {
     struct jkernel k;
     struct callees callees;
+    struct scalar_functions scalars;
     struct codegen cg;
     LLVMTargetMachineRef tm;
     LLVMTargetDataRef data;
@@ -349,15 +352,19 @@ static void finish_function(struct codegen *cg)
                             LLVMCreateEnumAttribute(cg->alu.ctx, nounwind, 0));
 }
 
-/* A function that is called and not inlined, into the same module. */
+/* A function that is called and not inlined, into the same module, for warps or for one lane. */
 static bool emit_callee(struct session *s, const struct ptx_func *func,
-                        const struct jit_options *opt, struct diag *d)
+                        const struct jit_options *opt, struct diag *d, bool one_lane)
 {
-    struct jkernel k = {.is_function = true, .fibers = s->k.fibers, .layout = &s->k};
+    struct jkernel k = {
+        .is_function = true, .one_lane = one_lane, .fibers = s->k.fibers, .layout = &s->k};
     bool ok = jkernel_build(&k, func, opt, d);
     if (ok) {
-        struct codegen cg = {
-            .k = &k, .alu = s->cg.alu, .callees = &s->callees, .lines = s->cg.lines};
+        struct codegen cg = {.k = &k,
+                             .alu = s->cg.alu,
+                             .callees = &s->callees,
+                             .scalars = &s->scalars,
+                             .lines = s->cg.lines};
         ok = emit_function(&cg);
         finish_function(&cg);
     }
@@ -425,6 +432,7 @@ static bool session_open(struct session *s, const struct ptx_func *entry,
         return false;
     s->cg.k = &s->k;
     s->cg.callees = &s->callees;
+    s->cg.scalars = &s->scalars;
     s->cg.alu.ctx = LLVMContextCreate();
     s->cg.alu.module = LLVMModuleCreateWithNameInContext("weir", s->cg.alu.ctx);
     s->cg.alu.b = LLVMCreateBuilderInContext(s->cg.alu.ctx);
@@ -438,7 +446,10 @@ static bool session_open(struct session *s, const struct ptx_func *entry,
     if (ok)
         finish_function(&s->cg);
     for (size_t n = 0; ok && n < s->callees.count; n++)
-        ok = emit_callee(s, s->callees.items[n], opt, d);
+        ok = emit_callee(s, s->callees.items[n], opt, d, false);
+    for (size_t n = 0; ok && n < s->scalars.count; n++)
+        if (s->scalars.items[n].lanes > 0)
+            ok = emit_callee(s, s->scalars.items[n].func, opt, d, true);
     allow_null(s);
     s->debugged = debug_close(s->cg.lines);
     if (!ok && d->text[0] == '\0')
@@ -459,6 +470,7 @@ static void session_close(struct session *s)
     if (s->tm != NULL)
         LLVMDisposeTargetMachine(s->tm);
     free(s->callees.items);
+    free(s->scalars.items);
     jkernel_free(&s->k);
 }
 

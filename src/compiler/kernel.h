@@ -153,6 +153,7 @@ struct jkernel {
     bool lockstep;           /* all warps take the same path from barrier to barrier */
     bool has_partial;        /* barriers for part of the block, or arrivals: kept by id and count */
     bool is_function;        /* `entry` is a function that could not be inlined */
+    bool one_lane;           /* ... compiled for one lane: every value is a scalar */
     bool has_calls;          /* it calls such functions: the threads need a call stack */
     bool fibers;             /* each warp runs on a stack of its own, and barriers count lanes: the
                                 kernel is compiled as a function, and so are its functions */
@@ -218,6 +219,10 @@ uint64_t jit_param_bytes(const struct ptx_func *f);
 bool jit_address_taken(const struct ptx_module *m, const struct ptx_func *f);
 /* Could a call with this prototype reach this function? */
 bool jit_same_prototype(const struct ptx_func *a, const struct ptx_func *b);
+
+/* May one lane alone run the instruction? Operations among lanes and what orders memory it may not,
+ * nor reach local memory, unless `local` says that this can be said of one lane. */
+bool jit_lane_may_run(const struct jkernel *k, const struct ptx_instr *i, bool local);
 
 /* What a register of a loop grows by in each iteration: `times` the value of register `step`, which
  * the loop does not write. */

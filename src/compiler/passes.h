@@ -30,7 +30,8 @@
  *   lane_serialization   analysis/   stretches that lanes run one after the other
  *
  * Then codegen/ (emit_kernel, emit_function: codegen.h) makes LLVM IR: one function that runs a
- * block of threads. Over LLVM IR, by compile.c:
+ * block of threads, and those that are called; of some of these another version for one lane, for
+ * which the above runs with one_lane set (codegen/scalar_functions.c). Over LLVM IR, by compile.c:
  *
  *   optimizing tier   LLVM's scalar passes, a shorter list for large kernels, where the next four
  *                     are left out, too (contracts: llvm/llvm_passes.h)

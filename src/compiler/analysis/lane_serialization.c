@@ -52,8 +52,7 @@ static bool operands_fit(const struct jkernel *k, const struct ptx_instr *i)
     return true;
 }
 
-/* May one lane alone run this? */
-static bool instr_fits(const struct jkernel *k, const struct ptx_instr *i)
+bool jit_lane_may_run(const struct jkernel *k, const struct ptx_instr *i, bool local)
 {
     struct diag ignored = {0};
     unsigned space = i->nspaces > 0 ? i->spaces[0] : PTX_SPACE_GENERIC;
@@ -61,7 +60,8 @@ static bool instr_fits(const struct jkernel *k, const struct ptx_instr *i)
     case PTX_OP_ld:
     case PTX_OP_ldu:
     case PTX_OP_st:
-        return space != PTX_SPACE_LOCAL && space != PTX_SPACE_SHARED_CLUSTER && !orders_memory(i);
+        return (space != PTX_SPACE_LOCAL || local) && space != PTX_SPACE_SHARED_CLUSTER &&
+               !orders_memory(i);
     case PTX_OP_atom:
     case PTX_OP_red:
         return !ptx_has(i, PTX_M_acquire) && !ptx_has(i, PTX_M_release) &&
@@ -71,6 +71,11 @@ static bool instr_fits(const struct jkernel *k, const struct ptx_instr *i)
     case PTX_OP_call: return false;
     default: return operands_fit(k, i) && alu_supported(i, &ignored);
     }
+}
+
+static bool instr_fits(const struct jkernel *k, const struct ptx_instr *i)
+{
+    return jit_lane_may_run(k, i, false);
 }
 
 static bool block_fits(const struct jkernel *k, const struct jblock *b)

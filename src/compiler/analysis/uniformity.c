@@ -693,5 +693,8 @@ static struct uniformity any_shape_of(const struct jkernel *k, const struct ptx_
 
 struct uniformity uniformity_of(const struct jkernel *k, const struct ptx_instr *i, int which)
 {
-    return long_enough(k, any_shape_of(k, i, which));
+    struct uniformity s = long_enough(k, any_shape_of(k, i, which));
+    if (WEIR_UNLIKELY(k->one_lane) && s.known && !is_uniform(&s))
+        return uniformity_uniform(0);
+    return s;
 }

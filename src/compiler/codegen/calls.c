@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "compiler/codegen/instructions.h"
+#include "compiler/codegen/scalar_functions.h"
 #include "compiler/codegen/values.h"
 
 static bool emit_math(struct codegen *cg, const struct ptx_instr *i, const struct alu_sig *sig)
@@ -119,16 +120,20 @@ static bool comes_back_whole(const struct codegen *cg, const struct ptx_call *c)
            is_uniform(&cg->k->regs[c->unfinished - 1].uniformity);
 }
 
+/* Where the frame of a function that is called starts. */
+static LLVMValueRef frame_end(struct codegen *cg)
+{
+    LLVMValueRef at = c64(cg, cg->k->local_bytes);
+    return cg->sp != NULL ? LLVMBuildAdd(cg->alu.b, cg->sp, at, "") : at;
+}
+
 /* Returns the lanes whose threads it has ended, in the lower half of 64 bits, and those for which
  * the function is not over in the upper one. */
 static LLVMValueRef call_function(struct codegen *cg, const struct ptx_call *c,
                                   const struct ptx_func *f, LLVMValueRef mask)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef fn = callee_function(cg, f);
-    LLVMValueRef at = c64(cg, cg->k->local_bytes);
-    if (cg->sp != NULL)
-        at = LLVMBuildAdd(b, cg->sp, at, "");
+    LLVMValueRef fn = callee_function(cg, f), at = frame_end(cg);
     if (c->unfinished != 0) {
         LLVMValueRef args[7] = {cg->block.ptr, fn, cg->w, mask, at};
         if (!cg->k->fibers)
@@ -244,13 +249,44 @@ static bool emit_indirect(struct codegen *cg, const struct ptx_instr *i)
     return true;
 }
 
+/* By name. Few lanes may run a scalar version of the function, which ends no threads. */
+static void emit_direct(struct codegen *cg, const struct ptx_call *c)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef mask = mask_bits(cg);
+    if (cg->k->one_lane) {
+        call_scalar(cg, c->func);
+        return;
+    }
+    bool plain = c->ended == 0 && c->unfinished == 0;
+    int few = plain ? scalar_function_lanes(cg, c->func) : 0;
+    if (few == JIT_WARP) {
+        call_scalars(cg, c->func, mask, frame_end(cg));
+        return;
+    }
+    if (few == 0) {
+        write_outcome(cg, c, call_function(cg, c, c->func, mask));
+        return;
+    }
+    LLVMBasicBlockRef yes = new_bb(cg, "few"), no = new_bb(cg, "many"), done = new_bb(cg, "called");
+    LLVMValueRef count = intrinsic(cg, "llvm.ctpop", &cg->i32, 1, &mask, 1);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULE, count, c32(cg, (uint64_t)few), ""), yes, no);
+    LLVMPositionBuilderAtEnd(b, yes);
+    call_scalars(cg, c->func, mask, frame_end(cg));
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, no);
+    call_function(cg, c, c->func, mask);
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, done);
+}
+
 bool emit_call(struct codegen *cg, const struct ptx_instr *i)
 {
     struct alu_sig sig;
     if (i->call->func == NULL)
         return emit_indirect(cg, i);
     if (i->call->func->has_body) {
-        write_outcome(cg, i->call, call_function(cg, i->call, i->call->func, mask_bits(cg)));
+        emit_direct(cg, i->call);
         return true;
     }
     if (alu_math_known(i->call->func->name, &sig))

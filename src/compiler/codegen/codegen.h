@@ -76,9 +76,10 @@ enum shared_slot {
 
 struct codegen {
     struct jkernel *k;
-    struct alu alu;            /* context, module and builder too */
-    struct debug_lines *lines; /* source positions, NULL when not wanted */
-    struct callees *callees;   /* functions that must be compiled along */
+    struct alu alu;                   /* context, module and builder too */
+    struct debug_lines *lines;        /* source positions, NULL when not wanted */
+    struct callees *callees;          /* functions that must be compiled along */
+    struct scalar_functions *scalars; /* those of them that one lane may run */
     LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr, v32i1, v32i32, v32i64;
     struct metadata md;
     bool failed;
@@ -121,6 +122,7 @@ struct codegen {
     struct warp_interleave *interleave;  /* control/grid_stride_loops.c; NULL: warps do not yield */
     struct warp_index *warp_index;       /* control/warp_index.c */
     struct vector_gather *gather;        /* memory/vector_gather.c */
+    struct scalar_function *scalar;      /* scalar_functions.c; NULL: a function for all lanes */
     struct access_check *check;          /* memory/access_check.c; NULL: no checks for devices */
 };
 

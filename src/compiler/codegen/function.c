@@ -9,6 +9,7 @@
 #include "compiler/codegen/memory/deferred.h"
 #include "compiler/codegen/memory/defined.h"
 #include "compiler/codegen/memory/memory.h"
+#include "compiler/codegen/scalar_functions.h"
 #include "compiler/codegen/values.h"
 #include "compiler/codegen/warp/warp.h"
 #include "compiler/llvm/llvm_passes.h"
@@ -566,7 +567,7 @@ static void prologue(struct codegen *cg)
     check_begin(cg);
     cg->safe = new_slot(cg, LLVMArrayType2(cg->i64, 16), "safe");
     LLVMSetAlignment(cg->safe, 16); /* whole vectors may be stored here */
-    cg->safe_opaque = opaque(cg, cg->safe);
+    cg->safe_opaque = k->one_lane ? cg->safe : opaque(cg, cg->safe);
     cg->regions->phase_slot = new_slot(cg, cg->i32, "phase");
     cg->regions->spun_slot = new_slot(cg, cg->i32, "spun");
     cg->live_slot = new_slot(cg, cg->i32, "live");
@@ -717,11 +718,13 @@ bool emit_function(struct codegen *cg)
     LLVMBuilderRef b = cg->alu.b;
     init_types(cg);
     init_metadata(cg);
-    cg->fn = callee_function(cg, cg->k->entry);
-    cg->w = LLVMGetParam(cg->fn, 1);
-    cg->sp = LLVMGetParam(cg->fn, 3);
+    bool scalar = cg->k->one_lane;
+    cg->fn = scalar ? scalar_function(cg, cg->k->entry) : callee_function(cg, cg->k->entry);
+    cg->w = scalar ? NULL : LLVMGetParam(cg->fn, 1);
+    cg->sp = LLVMGetParam(cg->fn, scalar ? 2 : 3);
     open_function(cg);
-    LLVMBuildStore(b, LLVMGetParam(cg->fn, 2), cg->live_slot);
+    LLVMValueRef lanes = scalar ? scalar_function_begin(cg) : LLVMGetParam(cg->fn, 2);
+    LLVMBuildStore(b, lanes, cg->live_slot);
     cg->ended = new_slot(cg, cg->i32, "ended");
     LLVMBuildStore(b, c32(cg, 0), cg->ended);
     /* the frame must fit into the thread's window of local memory */
@@ -729,15 +732,18 @@ bool emit_function(struct codegen *cg)
     LLVMBasicBlockRef over = new_bb(cg, "overflow"), fits = new_bb(cg, "fits");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntUGT, end, cg->block.local_stride, ""), over, fits);
     LLVMPositionBuilderAtEnd(b, over);
-    cg->mask = LLVMGetParam(cg->fn, 2);
+    cg->mask = lanes;
     emit_fault(cg, JIT_FAULT_STACK, cg->mask, NULL);
     LLVMBuildUnreachable(b);
     cg->flow->next_warp = new_bb(cg, "return");
     LLVMPositionBuilderAtEnd(b, fits);
-    flow_start(cg, 0, LLVMGetParam(cg->fn, 2));
+    flow_start(cg, 0, lanes);
     if (!flow_emit(cg))
         return false;
     LLVMPositionBuilderAtEnd(b, cg->flow->next_warp);
-    LLVMBuildRet(b, LLVMBuildLoad2(b, cg->i32, cg->ended, ""));
+    if (scalar)
+        scalar_function_return(cg);
+    else
+        LLVMBuildRet(b, LLVMBuildLoad2(b, cg->i32, cg->ended, ""));
     return !cg->failed;
 }

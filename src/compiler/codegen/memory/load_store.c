@@ -8,6 +8,7 @@
 #include "compiler/codegen/memory/deferred.h"
 #include "compiler/codegen/memory/defined.h"
 #include "compiler/codegen/memory/memory.h"
+#include "compiler/codegen/scalar_functions.h"
 #include "compiler/codegen/values.h"
 
 unsigned mem_space(const struct ptx_instr *i)
@@ -29,6 +30,8 @@ static struct access describe_access(struct codegen *cg, const struct ptx_instr 
     if (a.space == PTX_SPACE_LOCAL) {
         /* offsets may be affine, addresses are not: every lane has a window of its own */
         a.windowed = is_uniform(&a.uniformity);
+        if (cg->k->one_lane)
+            return a;
         a.uniformity =
             (struct uniformity){.known = 1, .align = a.windowed ? a.uniformity.align : 0};
     }
@@ -163,7 +166,12 @@ static LLVMValueRef local_window(struct codegen *cg)
 
 LLVMValueRef mem_pointer(struct codegen *cg, const struct access *a, unsigned seg, int s)
 {
-    LLVMValueRef v = mem_base(cg, a->at, seg, s);
+    LLVMValueRef v = cg->k->one_lane ? scalar_area(cg, a->at) : NULL;
+    if (v != NULL)
+        return v;
+    v = mem_base(cg, a->at, seg, s);
+    if (a->windowed && cg->k->one_lane)
+        return byte_offset(cg, scalar_window(cg), v);
     if (a->windowed)
         return byte_offset(cg, local_window(cg), v);
     if (a->space == PTX_SPACE_SHARED)
