@@ -115,7 +115,7 @@ static const char *kind_words(enum grid_fault_kind kind)
     case GRID_FAULT_PC: return "call through a pointer to no function";
     case GRID_FAULT_TRAP: return "trap";
     case GRID_FAULT_ASSERT: return "assertion failed";
-    case GRID_FAULT_STACK: return "call stack used up (cudaLimitStackSize)";
+    case GRID_FAULT_STACK: return "call stack used up";
     case GRID_FAULT_HANDLE: return "a handle used where it is not valid";
     case GRID_FAULT_MEMORY: return "no memory for the frame, shared and local memory of a block";
     default: return "fault";
@@ -257,7 +257,10 @@ static void append_report(struct strbuf *sb, struct grid_fault *f, const struct 
         sb_printf(sb, ", code offset 0x%llx", (unsigned long long)f->pc);
     if (w->trouble.text != NULL)
         sb_printf(sb, ": %s", w->trouble.text);
-    if (f->has_address && f->kind != GRID_FAULT_STACK)
+    if (f->kind == GRID_FAULT_STACK && !f->has_address) /* else the CPU's own stack */
+        sb_printf(sb, "; cudaDeviceSetLimit(cudaLimitStackSize, ...) sets its size, now %llu bytes",
+                  (unsigned long long)w->env->stack_bytes);
+    else if (f->has_address && f->kind != GRID_FAULT_STACK)
         append_address(sb, f, w);
     append_launches(sb, f);
 }

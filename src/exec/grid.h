@@ -47,6 +47,7 @@ struct grid_kernel {
                             to bottom of each; 0: row by row */
     bool builtin;        /* ours, not the program's: copies and the like */
     bool recursive;      /* its threads need the context's stack limit after local_bytes */
+    bool debug_frames;   /* compiled for a debugger: all that functions have is in their frames */
     const uint8_t *text; /* compiled code as at first, for fault addresses; may be NULL */
     size_t text_bytes;
     void *user; /* the driver's own: struct jit_code, function handle … */

@@ -7,7 +7,11 @@
 #include "base/schedule.h"
 #include "exec/run.h"
 
-enum { CHUNK_NS = 20000 /* how long one handed-out run of blocks should take */ };
+enum {
+    CHUNK_NS = 20000, /* how long one handed-out run of blocks should take */
+    DEBUG_FRAMES = 3  /* clang's frames of code for debuggers take up to twice the bytes of nvcc's,
+                         and programs set the limit by nvcc's */
+};
 
 static _Atomic uint64_t gridids;
 
@@ -43,8 +47,8 @@ bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struc
     run->nwarps = (run->nthreads + JIT_WARP - 1) / JIT_WARP;
     run->shared_bytes = (uint32_t)k->static_shared + launch->dynamic_shared;
     uint64_t align = k->local_align > 16 ? k->local_align : 16;
-    run->local_stride =
-        (k->local_bytes + (k->recursive ? env->stack_bytes : 0) + align - 1) & ~(align - 1);
+    uint64_t stack = k->debug_frames ? DEBUG_FRAMES * env->stack_bytes : env->stack_bytes;
+    run->local_stride = (k->local_bytes + (k->recursive ? stack : 0) + align - 1) & ~(align - 1);
     /* Windows at distances of a page would fight for the same cache sets. */
     if (run->local_stride > 0 && run->local_stride % WEIR_PAGE == 0 && align < WEIR_PAGE)
         run->local_stride += align > 64 ? align : 64;

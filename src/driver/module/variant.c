@@ -181,6 +181,7 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
         .streams = (code->flags & JIT_CODE_STREAMS) != 0,
         .panel = (code->flags & JIT_CODE_PANELS) != 0 ? panel_width(ntid[0]) : 0,
         .recursive = f->info.recursive,
+        .debug_frames = f->func->module->debug,
         .text = code->text,
         .text_bytes = code->text_bytes,
         .user = v};
