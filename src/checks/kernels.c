@@ -174,11 +174,40 @@ static struct position *position_of(uint64_t stream)
     return &positions.items[positions.count - 1];
 }
 
+/* Where copies, and graphs that may copy, were enqueued. */
+static struct {
+    struct enqueued {
+        uint64_t stream, count;
+        struct finding_site site;
+    } *items;
+    size_t count, cap;
+} copies;
+
 static void on_enqueued(const struct observe_work *w)
 {
+    struct enqueued e = {.stream = w->id.stream, .count = w->id.count};
+    bool copies_may = w->kind == OBSERVE_COPY || w->kind == OBSERVE_GRAPH;
+    if (copies_may)
+        finding_site_here(&e.site);
     pthread_mutex_lock(&lock);
     position_of(w->id.stream)->enqueued = w->id.count;
+    if (copies_may)
+        vec_push(&copies, e);
     pthread_mutex_unlock(&lock);
+}
+
+static bool find_enqueued(const struct observe_id *id, struct finding_site *out)
+{
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < copies.count && !found; i++) {
+        const struct enqueued *e = &copies.items[i];
+        found = e->stream == id->stream && e->count == id->count;
+        if (found)
+            *out = e->site;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
 }
 
 static void on_ended(const struct observe_id *id, enum observe_kind kind)
@@ -197,6 +226,11 @@ static void on_ended(const struct observe_id *id, enum observe_kind kind)
             pending.items[kept++] = f;
     }
     pending.count = kept;
+    kept = 0;
+    for (size_t i = 0; i < copies.count; i++)
+        if (copies.items[i].stream != id->stream || copies.items[i].count > id->count)
+            copies.items[kept++] = copies.items[i];
+    copies.count = kept;
     pthread_mutex_unlock(&lock);
 }
 
@@ -231,9 +265,20 @@ static void tell_copy(const struct observe_work *w, uint64_t first, uint64_t mis
               "never written: 0x%llx is ",
               (unsigned long long)missing, (unsigned long long)bytes, (unsigned long long)first);
     kernel_names.describe((const void *)(uintptr_t)first, &text);
-    sb_printf(&text, "\n");
     sb_printf(&members, "\"what\": \"uninitialised copy\", \"bytes\": %llu, \"stream\": %llu",
               (unsigned long long)missing, (unsigned long long)w->id.stream);
+    struct finding_site site;
+    if (find_enqueued(&w->id, &site)) {
+        struct finding_place place;
+        const char *call;
+        finding_resolve(&site, &place, &call, NULL);
+        sb_printf(&text, "; the copy was enqueued at ");
+        finding_put_place(&text, &place);
+        finding_put_call(&text, call);
+        finding_put_json_place(&members, "enqueued", &place);
+        finding_put_json_call(&members, call);
+    }
+    sb_printf(&text, "\n");
     findings_tell("init", text.items, members.items);
     sb_free(&text);
     sb_free(&members);

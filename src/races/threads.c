@@ -127,12 +127,31 @@ static void put_side(struct strbuf *sb, const struct thread_race *f, int i)
     }
 }
 
+/* Both sides stand in one line, as of a loop, or where each thread changes a value. */
+static bool one_line(const struct thread_race *f)
+{
+    const struct finding_place *a = &f->places[0], *b = &f->places[1];
+    return a->file != NULL && b->file != NULL && a->line == b->line &&
+           strcmp(a->file, b->file) == 0;
+}
+
 static void put_between(struct strbuf *sb, const struct thread_race *f)
 {
+    if (one_line(f)) {
+        sb_printf(sb, " between one time and the next that they come to ");
+        put_place(sb, f, 0);
+        return;
+    }
     sb_printf(sb, " between ");
     put_place(sb, f, 0);
     sb_printf(sb, " and ");
     put_place(sb, f, 1);
+}
+
+static void put_atomic(struct strbuf *sb, const struct thread_race *f)
+{
+    if (one_line(f))
+        sb_printf(sb, "; or make it an atomic function, where each changes the same value");
 }
 
 static void put_advice(struct strbuf *sb, const struct thread_race *f)
@@ -147,14 +166,17 @@ static void put_advice(struct strbuf *sb, const struct thread_race *f)
         put_between(sb, f);
         sb_printf(sb,
                   ", or all threads of the block (__syncthreads) where other warps use it, too");
+        put_atomic(sb, f);
         return;
     case OBSERVE_BLOCK_BARRIER:
         sb_printf(sb, "let all threads of the block pass a barrier (__syncthreads)");
         put_between(sb, f);
+        put_atomic(sb, f);
         return;
     case OBSERVE_CLUSTER_BARRIER:
         sb_printf(sb, "let all threads of the cluster pass its barrier (cluster.sync())");
         put_between(sb, f);
+        put_atomic(sb, f);
         return;
     case OBSERVE_GRID_ORDER:
         sb_printf(sb, "blocks of a grid run in any order: make both sides atomic, hand over by an "

@@ -57,7 +57,10 @@ __global__ void histogram(const int *from, int *result, bool repaired)
     if (threadIdx.x < 4)
         result[threadIdx.x] = bins[threadIdx.x];
 }
-CASE(histogram_without_atomics) { histogram<<<1, 64>>>(d, out, repaired); }
+CASE(histogram_without_atomics)
+{
+    histogram<<<1, 64>>>(d, out, repaired); // SAYS make it an atomic function, where each changes
+}
 
 __global__ void atomics_and_a_read(int *result, bool repaired)
 {

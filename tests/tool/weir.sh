@@ -206,7 +206,12 @@ check 1 "empty" "$weir" dump "$work/empty"
 check 1 "$weir" "$weir" dump "$weir"
 check 0 "copy" "$weir" dump "$work/good.ptx"
 check 0 "ld.global.u32" "$weir" dump --ptx "$work/good.ptx"
-check 1 "no kernel named paste" "$weir" dump --ptx --kernel paste "$work/good.ptx"
+check 1 "no kernel named paste; it has copy" "$weir" dump --ptx --kernel paste "$work/good.ptx"
+sed 's/\<copy\>/_Z4copyPi/g' "$work/good.ptx" >"$work/names.ptx"
+for name in _Z4copyPi copy 'copy(int*)'; do
+    check 0 _Z4copyPi: "$weir" dump --kernel "$name" "$work/names.ptx"
+done
+check 1 "it has copy(int" "$weir" dump --kernel cop "$work/names.ptx"
 if [ -e "$(dirname "$weir")/../lib/weir/libweir-jit.so" ]; then
     check 0 "16 bytes of parameters" "$weir" dump "$work/good.ptx"
     check 0 "block 64 x 1 x 1" "$weir" dump --uniformity --block 64 "$work/good.ptx"

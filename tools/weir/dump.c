@@ -3,6 +3,7 @@
 #include "loader/loader.h"
 #include "weir.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@ static const char help[] =
     "  --asm         assembly for this CPU\n"
     "  --times       how large the kernel is, and how long each stage takes (nothing else is "
     "shown)\n"
-    "  --kernel NAME only this kernel (as named in PTX; default: all)\n"
+    "  --kernel NAME only this kernel (as named in PTX or in C++, with its parameters or without;\n"
+    "                default: all)\n"
     "  --block X,Y,Z the block's shape to compile for (default: the kernel's own, else 256,1,1)\n"
     "  --any-block   compile for any shape of block\n"
     "  --lineinfo    keep source lines\n"
@@ -180,12 +182,62 @@ static bool dump_kernel(const struct request *r, const struct ptx_func *f)
     return ok;
 }
 
+/* The name as C++ has it, to be freed; NULL: it has none. */
+static char *demangled(const char *name)
+{
+    typedef char *demangle_fn(const char *, char *, size_t *, int *);
+    static void *library; /* of C++, which this program does without otherwise */
+    if (library == NULL)
+        library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+    demangle_fn *fn = library != NULL ? (demangle_fn *)dlsym(library, "__cxa_demangle") : NULL;
+    int status = -1;
+    return fn != NULL && strncmp(name, "_Z", 2) == 0 ? fn(name, NULL, NULL, &status) : NULL;
+}
+
+/* Whether people call it that: by its whole name, or that without what it returns and takes. */
+static bool is_called(const char *name, const char *wanted)
+{
+    if (strcmp(name, wanted) == 0)
+        return true;
+    char *whole = demangled(name);
+    bool is = false;
+    if (whole != NULL) {
+        size_t length = strlen(wanted);
+        const char *at = strstr(whole, wanted);
+        is = at != NULL && (at == whole || at[-1] == ' ') &&
+             (at[length] == '\0' || at[length] == '(' || at[length] == '<');
+    }
+    free(whole);
+    return is;
+}
+
+static int refuse_kernel(const struct request *r, const struct input *in)
+{
+    struct strbuf names = {0};
+    for (size_t i = 0; i < in->count; i++) {
+        const struct ptx_module *m = in->items[i].module;
+        for (int32_t k = 0; k < m->nfuncs; k++) {
+            if (!m->funcs[k]->is_entry || names.count > 500)
+                continue;
+            char *whole = demangled(m->funcs[k]->name);
+            sb_printf(&names, "%s%s", names.count > 0 ? ", " : "",
+                      whole != NULL ? whole : m->funcs[k]->name);
+            free(whole);
+        }
+    }
+    int status =
+        weir_failed("dump", "%s has no kernel named %s%s%s", r->file, r->kernel,
+                    names.count > 0 ? "; it has " : "", names.count > 0 ? names.items : "");
+    sb_free(&names);
+    return status;
+}
+
 static bool dump_module(const struct request *r, const struct input_module *in, bool *found)
 {
     bool ok = true, wanted = r->kernel == NULL;
     const struct ptx_module *m = in->module;
     for (int32_t i = 0; i < m->nfuncs; i++)
-        wanted = wanted || (m->funcs[i]->is_entry && strcmp(m->funcs[i]->name, r->kernel) == 0);
+        wanted = wanted || (m->funcs[i]->is_entry && is_called(m->funcs[i]->name, r->kernel));
     if (!wanted)
         return true;
     if (!r->ptx && r->stages == 0)
@@ -201,7 +253,7 @@ static bool dump_module(const struct request *r, const struct input_module *in, 
     }
     for (int32_t i = 0; i < m->nfuncs; i++) {
         const struct ptx_func *f = m->funcs[i];
-        if (!f->is_entry || !f->has_body || (r->kernel != NULL && strcmp(f->name, r->kernel) != 0))
+        if (!f->is_entry || !f->has_body || (r->kernel != NULL && !is_called(f->name, r->kernel)))
             continue;
         *found = true;
         ok = dump_kernel(r, f) && ok;
@@ -224,10 +276,11 @@ int weir_dump(int argc, char **argv)
     bool ok = true, found = false;
     for (size_t i = 0; i < in.count; i++)
         ok = dump_module(&r, &in.items[i], &found) && ok;
-    input_free(&in);
+    status = ok ? EXIT_OK : EXIT_FAILED;
     if (!found && r.kernel != NULL)
-        return weir_failed("dump", "%s has no kernel named %s", r.file, r.kernel);
-    if (!found && ok)
-        return weir_failed("dump", "%s has no kernels", r.file);
-    return ok ? EXIT_OK : EXIT_FAILED;
+        status = refuse_kernel(&r, &in);
+    else if (!found && ok)
+        status = weir_failed("dump", "%s has no kernels", r.file);
+    input_free(&in);
+    return status;
 }
