@@ -247,8 +247,8 @@ enum device_error device_copy(struct device_stream *s, const struct device_copy 
         return DEVICE_OK;
     }
     /* What is in the stream may still write a source that the host is to read now. */
-    if (copy->src_host && mode == DEVICE_COPY_ASYNC && side_of(copy->src) == SIDE_MANAGED &&
-        !stream_idle(s)) {
+    if (copy->src_host && mode == DEVICE_COPY_ASYNC && !stream_idle(s) &&
+        side_of(copy->src) == SIDE_MANAGED) {
         stream_ref(s);
         device_stream_sync(s);
         status = copy_by_sides(s, copy, mode);
