@@ -212,7 +212,7 @@ static void short_ones(void)
     device_stream_free(s);
 }
 
-enum { PASSERS = 4, PASSES = 2000 };
+enum { PASSERS = 4, PASSES = 500 };
 
 struct passer {
     struct device_stream *s;
