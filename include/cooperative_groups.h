@@ -7,7 +7,7 @@
 #error "cooperative_groups.h is for C++"
 #endif
 
-#if defined(__CUDA__)
+#if defined(__CUDA__) || defined(__CUDACC_RTC__)
 
 #include "cuda_runtime.h"
 

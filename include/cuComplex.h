@@ -5,9 +5,11 @@
 #ifndef CU_COMPLEX_H_
 #define CU_COMPLEX_H_
 
+#ifndef __CUDACC_RTC__ /* NVRTC knows these without a header */
 #include <math.h>
 
 #include "vector_types.h"
+#endif
 
 #if defined(__cplusplus)
 extern "C" {

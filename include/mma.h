@@ -4,6 +4,9 @@
 #ifndef __CUDA_MMA_H__
 #define __CUDA_MMA_H__
 
+#ifdef __CUDACC_RTC__ /* which takes operands of asm by number alone */
+#error "this mma.h is for weircc: give NVRTC the one of NVIDIA's toolkit"
+#endif
 #if defined(__cplusplus) && defined(__CUDA__)
 
 /* if constexpr is understood in older dialects, too. */

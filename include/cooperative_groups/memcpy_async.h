@@ -7,6 +7,9 @@
 
 #include "cooperative_groups.h"
 
+#ifdef __CUDACC_RTC__ /* its copies need libcu++ */
+#error "this header is for weircc: give NVRTC the one of NVIDIA's toolkit"
+#endif
 #if defined(__CUDA__)
 
 /* cuda::aligned_size_t is ours, unless NVIDIA's libcu++ comes first on the search path: then it is

@@ -4,11 +4,13 @@
 
 #include "cooperative_groups.h"
 
-#if defined(__CUDA__)
+#if defined(__CUDA__) || defined(__CUDACC_RTC__)
 
 /* if constexpr is understood in older dialects, too. */
+#ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wc++17-extensions"
+#endif
 
 #include "weir/cg/operators.h"
 
@@ -147,7 +149,9 @@ WEIR_CG void reduce_update_async(const Group &group, Atomic &to, U &&value, Op &
 using namespace __v1;
 } // namespace cooperative_groups
 
+#ifdef __clang__
 #pragma clang diagnostic pop
+#endif
 
 #endif
 #endif

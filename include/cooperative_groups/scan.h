@@ -4,11 +4,16 @@
 
 #include "cooperative_groups/reduce.h"
 
+#ifdef __CUDACC_RTC__ /* its operators need std::numeric_limits */
+#error "this header is for weircc: give NVRTC the one of NVIDIA's toolkit"
+#endif
 #if defined(__CUDA__)
 
 /* if constexpr is understood in older dialects, too. */
+#ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wc++17-extensions"
+#endif
 
 #include <limits>
 
@@ -154,7 +159,9 @@ WEIR_CG details::plain<T> exclusive_scan_update(const Group &group, Atomic &atom
 using namespace __v1;
 } // namespace cooperative_groups
 
+#ifdef __clang__
 #pragma clang diagnostic pop
+#endif
 
 #endif
 #endif

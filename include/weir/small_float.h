@@ -11,6 +11,8 @@
 #include "vector_types.h"
 #endif
 
+#include "weir/rtc.h"
+
 #define WEIR_SF        static __inline__ __attribute__((always_inline)) __host__ __device__
 #define WEIR_SF_MEMBER __inline__ __attribute__((always_inline)) __host__ __device__
 #define WEIR_SF_DEVICE static __inline__ __attribute__((always_inline)) __device__
@@ -30,11 +32,7 @@ template <typename To, typename From> WEIR_SF To bits_as(const From &from)
 {
     static_assert(sizeof(To) == sizeof(From), "a type's bits as another's of the same size");
     To to;
-#ifdef __CUDACC_RTC__
-    memcpy((void *)&to, &from, sizeof(to));
-#else
-    __builtin_memcpy((void *)&to, &from, sizeof(to)); /* void: the class is made of these bits */
-#endif
+    WEIR_MEMCPY((void *)&to, &from, sizeof(to)); /* void: the class is made of these bits */
     return to;
 }
 

@@ -60,7 +60,7 @@ environment venv numpy triton 'numba-cuda[cu13]==0.30.*'
 python=$work/venv/bin/python
 check 120 "$weir" run "$python" "$here/numba_kernels.py"
 check 120 "$weir" run "$python" "$here/core_objects.py"
-check 120 "$weir" run "$python" "$here/nvrtc_halves.py" "$build/include"
+check 120 "$weir" run "$python" "$here/nvrtc_headers.py" "$build/include"
 line=$(grep -n 'reads past the end' "$here/numba_checks.py" | cut -d: -f1)
 says "thread (63,0,0) at .*numba_checks.py:$line" \
     "$weir" run --check=memory "$python" "$here/numba_checks.py" memory

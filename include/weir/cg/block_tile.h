@@ -6,8 +6,10 @@
 #define WEIR_CG_BLOCK_TILE_H
 
 /* if constexpr is understood in older dialects, too. */
+#ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wc++17-extensions"
+#endif
 
 namespace cooperative_groups
 {
@@ -88,10 +90,10 @@ template <unsigned Size> class block_tile : public thread_group
         static_assert(sizeof(plain<T>) <= 32, "shuffles move values of at most 32 bytes");
         block_tile_slot *slot = &block_tile_slots()[meta_rank_ * (Size / 32)];
         if (thread_rank() == rank)
-            __builtin_memcpy(slot, &value, sizeof(plain<T>));
+            WEIR_MEMCPY(slot, &value, sizeof(plain<T>));
         sync();
         plain<T> result;
-        __builtin_memcpy(&result, slot, sizeof(result));
+        WEIR_MEMCPY(&result, slot, sizeof(result));
         sync();
         return result;
     }
@@ -114,13 +116,13 @@ template <unsigned Size> class block_tile : public thread_group
                       "groups of several warps combine values of at most 32 bytes");
         block_tile_slot *slots = &block_tile_slots()[meta_rank_ * (Size / 32)];
         if (lane() == 0)
-            __builtin_memcpy(&slots[thread_rank() / 32], &value, sizeof(T));
+            WEIR_MEMCPY(&slots[thread_rank() / 32], &value, sizeof(T));
         sync();
         T result;
-        __builtin_memcpy(&result, &slots[0], sizeof(T));
+        WEIR_MEMCPY(&result, &slots[0], sizeof(T));
         for (unsigned warp = 1; warp < Size / 32; warp++) {
             T other;
-            __builtin_memcpy(&other, &slots[warp], sizeof(T));
+            WEIR_MEMCPY(&other, &slots[warp], sizeof(T));
             result = op(result, other);
         }
         sync();
@@ -132,12 +134,12 @@ template <unsigned Size> class block_tile : public thread_group
         block_tile_slot *slots = &block_tile_slots()[meta_rank_ * (Size / 32)];
         unsigned mine = thread_rank() / 32;
         if (lane() == 31)
-            __builtin_memcpy(&slots[mine], &value, sizeof(T));
+            WEIR_MEMCPY(&slots[mine], &value, sizeof(T));
         sync();
         T result = first;
         for (unsigned warp = 0; warp < mine; warp++) {
             T other;
-            __builtin_memcpy(&other, &slots[warp], sizeof(T));
+            WEIR_MEMCPY(&other, &slots[warp], sizeof(T));
             result = warp ? op(result, other) : other;
         }
         sync();
@@ -151,6 +153,8 @@ template <unsigned Size> class block_tile : public thread_group
 using namespace __v1;
 } // namespace cooperative_groups
 
+#ifdef __clang__
 #pragma clang diagnostic pop
+#endif
 
 #endif

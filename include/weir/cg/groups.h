@@ -6,9 +6,11 @@
 #ifndef WEIR_CG_GROUPS_H
 #define WEIR_CG_GROUPS_H
 
-#define WEIR_CG        static __inline__ __attribute__((always_inline, nodebug, device))
-#define WEIR_CGM       __inline__ __attribute__((always_inline, nodebug, device))
-#define WEIR_CG_STATIC static __inline__ __attribute__((always_inline, nodebug, device))
+#include "weir/rtc.h"
+
+#define WEIR_CG        static __inline__ __attribute__((always_inline, WEIR_NODEBUG device))
+#define WEIR_CGM       __inline__ __attribute__((always_inline, WEIR_NODEBUG device))
+#define WEIR_CG_STATIC static __inline__ __attribute__((always_inline, WEIR_NODEBUG device))
 
 namespace cooperative_groups
 {
@@ -24,8 +26,23 @@ enum class kind : unsigned char { coalesced, tile, block, cluster, grid };
 
 /* ---- lanes ---- */
 
+#ifdef __CUDACC_RTC__
+WEIR_CG unsigned lane()
+{
+    unsigned n;
+    asm("mov.u32 %0, %%laneid;" : "=r"(n));
+    return n;
+}
+WEIR_CG unsigned lanes_below()
+{
+    unsigned mask;
+    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(mask));
+    return mask;
+}
+#else
 WEIR_CG unsigned lane() { return __nvvm_read_ptx_sreg_laneid(); }
 WEIR_CG unsigned lanes_below() { return __nvvm_read_ptx_sreg_lanemask_lt(); }
+#endif
 
 /* The lane that holds the n-th set bit (from 0) of mask; 32 when there is none. */
 WEIR_CG unsigned nth_lane(unsigned mask, unsigned n)

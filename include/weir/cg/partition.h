@@ -4,8 +4,10 @@
 #define WEIR_CG_PARTITION_H
 
 /* if constexpr is understood in older dialects, too. */
+#ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wc++17-extensions"
+#endif
 
 namespace cooperative_groups
 {
@@ -147,6 +149,8 @@ WEIR_CG auto invoke_one_broadcast(const Group &group, F &&f, Args &&...args)
 using namespace __v1;
 } // namespace cooperative_groups
 
+#ifdef __clang__
 #pragma clang diagnostic pop
+#endif
 
 #endif

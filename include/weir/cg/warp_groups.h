@@ -4,8 +4,10 @@
 #define WEIR_CG_WARP_GROUPS_H
 
 /* if constexpr is understood in older dialects, too. */
+#ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wc++17-extensions"
+#endif
 
 namespace cooperative_groups
 {
@@ -22,12 +24,12 @@ template <typename T, typename Move> WEIR_CG T shuffle_words(const T &value, Mov
     static_assert(sizeof(T) <= 32, "shuffles move values of at most 32 bytes");
     constexpr unsigned words = (sizeof(T) + 3) / 4;
     unsigned word[words] = {};
-    __builtin_memcpy(word, &value, sizeof(T));
+    WEIR_MEMCPY(word, &value, sizeof(T));
 #pragma unroll
     for (unsigned i = 0; i < words; i++)
         word[i] = move(word[i]);
     T result;
-    __builtin_memcpy(&result, word, sizeof(T));
+    WEIR_MEMCPY(&result, word, sizeof(T));
     return result;
 }
 template <typename T> struct remove_const_reference {
@@ -46,7 +48,7 @@ template <typename T> WEIR_CG unsigned match_lanes(unsigned mask, const T &value
 {
     static_assert(sizeof(T) <= 8, "match compares values of at most 8 bytes");
     unsigned long long bits = 0;
-    __builtin_memcpy(&bits, &value, sizeof(T));
+    WEIR_MEMCPY(&bits, &value, sizeof(T));
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
     if (sizeof(T) <= 4)
         return __match_any_sync(mask, (unsigned)bits);
@@ -255,6 +257,8 @@ WEIR_CG thread_block_tile<1> this_thread() { return thread_block_tile<1>(0, 1); 
 using namespace __v1;
 } // namespace cooperative_groups
 
+#ifdef __clang__
 #pragma clang diagnostic pop
+#endif
 
 #endif

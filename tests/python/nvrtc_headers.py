@@ -1,6 +1,7 @@
-"""Weir's cuda_fp16.h and cuda_bf16.h under NVIDIA's NVRTC: sums, products and conversions against NumPy's.
+"""Weir's headers under NVIDIA's NVRTC: sums, products and conversions of cuda_fp16.h and cuda_bf16.h against NumPy's,
+cuda_fp8.h, cuComplex.h, cooperative groups.
 
-usage: nvrtc_halves.py INCLUDE, the directory of the headers."""
+usage: nvrtc_headers.py INCLUDE, the directory of the headers."""
 import sys
 
 import numpy as np
@@ -40,6 +41,28 @@ extern "C" __global__ void halves(const __half *v, __half *out, float *wide)
 extern "C" __global__ void bfloats(const __nv_bfloat16 *v, __nv_bfloat16 *out, float *wide)
 {
     all<__nv_bfloat16, __nv_bfloat162>(v, out, wide, to_bfloat, bfloat_pair);
+}
+"""
+
+OTHERS = """
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cuComplex.h>
+#include <cuda_fp8.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void others(float *v)
+{
+    auto block = cg::this_thread_block();
+    auto tile = cg::tiled_partition<16>(block);
+    float sum = cg::reduce(tile, (float)block.thread_rank(), cg::plus<float>());
+    unsigned odd = cg::coalesced_threads().ballot(block.thread_rank() & 1);
+    v[block.thread_rank()] = sum + tile.shfl_down(1.0f, 1);
+    block.sync();
+    if (block.thread_rank() != 0)
+        return;
+    v[32] = (float)__nv_fp8_e4m3(3.3f);
+    v[33] = cuCabsf(make_cuFloatComplex(3, 4));
+    v[34] = odd == 0xaaaaaaaau;
 }
 """
 
@@ -88,6 +111,18 @@ def run(device, stream, kernel, value, bits):
         buffer.close(stream)
 
 
+def others(device, stream):
+    v = np.zeros(35, np.float32)
+    buffer = device.allocate(v.nbytes, stream=stream)
+    options = ProgramOptions(arch=f"sm_{device.arch}", std="c++17", include_path=sys.argv[1])
+    kernel = Program(OTHERS, "c++", options).compile("cubin").get_kernel("others")
+    launch(stream, LaunchConfig(grid=1, block=32), kernel, buffer)
+    stream.sync()
+    driver.cuMemcpyDtoH(v.ctypes.data, int(buffer.handle), v.nbytes)
+    np.testing.assert_array_equal(v, [121] * 16 + [377] * 16 + [3.25, 5, 1])
+    buffer.close(stream)
+
+
 def main():
     device = Device(0)
     device.set_current()
@@ -98,7 +133,8 @@ def main():
         module = Program(SOURCE, "c++", options).compile("cubin")
         run(device, stream, module.get_kernel("halves"), half_value, half_bits)
         run(device, stream, module.get_kernel("bfloats"), bfloat_value, bfloat_bits)
-    print("halves under NVRTC: passed")
+    others(device, stream)
+    print("headers under NVRTC: passed")
 
 
 if __name__ == "__main__":
