@@ -19,6 +19,9 @@
 /* The longest stretch, in blocks. */
 enum { MAX_STRETCH = 32 };
 
+/* From an address to what is there, in the first cache. */
+enum { LOAD_CYCLES = 5 };
+
 /* ---- stretches ---- */
 
 bool jit_between(const struct jkernel *k, int32_t from, int32_t until, uint64_t *set)
@@ -216,6 +219,77 @@ static void add_branch(const struct search *s, const struct jblock *b, int64_t o
     c->serial += often * JIT_WARP * (b->diverges && !leaves ? 50 : 5);
 }
 
+static bool loops_to_itself(const struct jblock *b, int32_t number)
+{
+    for (int n = 0; n < b->nsucc; n++)
+        if (b->succ[n] == number)
+            return true;
+    return false;
+}
+
+static bool is_load(const struct ptx_instr *i) { return i->op == PTX_OP_ld || i->op == PTX_OP_ldu; }
+
+/* The registers that turns of block b hand on and of which addresses are made that it loads from.
+ */
+static void find_address_registers(const struct jkernel *k, const struct jblock *b, uint64_t *set)
+{
+    for (int32_t n = b->count - 1; n >= 0; n--) {
+        const struct ptx_instr *i = &k->instrs[b->first + n];
+        bool needed = is_load(i);
+        struct jroles r;
+        jit_roles(i, &r);
+        for (int d = 0; d < r.ndef; d++) {
+            needed |= bit_get(set, r.def[d]);
+            bit_clear(set, r.def[d]);
+        }
+        for (int u = 0; needed && u < r.nuse; u++)
+            bit_set(set, r.use[u]);
+    }
+}
+
+/* Cycles from one turn of a loop of one block to the next, where what the next turn loads, and
+ * from where, follows from what this one has loaded (a binary search): the longest chain of
+ * operations through a load between values that turns hand on. One lane waits for all of it, since
+ * nothing else is to be done; lanes in step wait together. 0: there is no such chain. */
+static int64_t recurrence(const struct jkernel *k, int32_t number)
+{
+    const struct jblock *b = &k->blocks[number];
+    if (!loops_to_itself(b, number))
+        return 0;
+    int32_t *ready = xcalloc(k->nregs, sizeof *ready), longest = 0; /* 0: handed on by no chain */
+    uint64_t *loaded = xcalloc(bit_bytes((int32_t)k->nregs), 1);
+    uint64_t *addresses = xcalloc(bit_bytes((int32_t)k->nregs), 1);
+    find_address_registers(k, b, addresses);
+    for (int32_t n = 0; n < b->count; n++) {
+        const struct ptx_instr *i = &k->instrs[b->first + n];
+        bool load = is_load(i), from_load = load;
+        int32_t latest = 0;
+        struct jroles r;
+        jit_roles(i, &r);
+        for (int u = 0; u < r.nuse; u++) {
+            int32_t reg = r.use[u];
+            int32_t at = ready[reg] != 0 ? ready[reg] : bit_get(b->live_in, reg) ? 1 : 0;
+            latest = at > latest ? at : latest;
+            from_load |= bit_get(loaded, reg);
+        }
+        for (int d = 0; d < r.ndef; d++) {
+            int32_t reg = r.def[d];
+            ready[reg] = latest != 0 ? latest + (load ? LOAD_CYCLES : 1) : 0;
+            if (from_load && latest != 0)
+                bit_set(loaded, reg);
+            else
+                bit_clear(loaded, reg);
+        }
+    }
+    EACH_BIT (reg, b->live_in, (int32_t)k->nregs)
+        if (bit_get(addresses, reg) && bit_get(loaded, reg) && ready[reg] > longest)
+            longest = ready[reg];
+    free(ready);
+    free(loaded);
+    free(addresses);
+    return longest;
+}
+
 static bool pays(const struct search *s, int32_t from, int32_t until)
 {
     const struct jkernel *k = s->k;
@@ -225,11 +299,13 @@ static bool pays(const struct search *s, int32_t from, int32_t until)
     EACH_BIT (b, s->set, k->nblocks) {
         const struct jblock *blk = &k->blocks[b];
         int depth = blk->depth - k->blocks[until].depth;
-        int64_t often = 1ll << 3 * (depth < 4 ? depth : 4), near = c.near;
+        int64_t often = 1ll << 3 * (depth < 4 ? depth : 4), near = c.near, before = c.serial;
         for (int32_t n = 0; n < blk->count; n++)
             add_instr(k, &k->instrs[blk->first + n], often, &c);
         if (blk->nsucc > 1)
             add_branch(s, blk, often, &c);
+        int64_t wait = before + often * JIT_WARP * 10 * recurrence(k, b);
+        c.serial = wait > c.serial ? wait : c.serial;
         if (depth == 0 && c.near > near)
             return false; /* better done before the lanes diverge */
     }
