@@ -77,7 +77,8 @@ static const struct env_entry entries[ENV_COUNT] = {
          "is legal and unkind; \"fixed\": one order always (docs/schedules.md)."},
     [ENV_LIBRARIES] = {"WEIR_LIBRARIES", "off (weir run: on)",
                        "Whether a process tells on stderr, when it ends, which of its libraries "
-                       "carry NVIDIA's own CUDA runtime, which cannot run on Weir; \"on\": yes."},
+                       "carry NVIDIA's own CUDA runtime, which cannot run on Weir, and why modules "
+                       "were not loaded; \"on\": yes."},
     [ENV_NVRTC_12] = {"WEIR_NVRTC_12", "none (weir run: found)",
                       "NVIDIA's libnvrtc.so.12, which compiles for Weir's (docs/python.md): an "
                       "absolute path."},

@@ -15,6 +15,15 @@ static struct {
     size_t count, cap;
 } suppressions;
 
+static bool is_check(const char *name)
+{
+    static const char *const names[] = {"*", "memory", "races", "init", "sync", "leaks", "calls"};
+    for (size_t i = 0; i < WEIR_COUNT(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 /* `what` with the fields' ends cut off; the line is the caller's to change. */
 static bool add_line(char *line, const char *path, int number, struct diag *d)
 {
@@ -28,6 +37,12 @@ static bool add_line(char *line, const char *path, int number, struct diag *d)
                         "%s:%d: a suppression is CHECK:PATTERN, as \"leaks:cudaMalloc\"", path,
                         number);
     *colon = '\0';
+    if (!is_check(line))
+        return diag_set(
+            d, number, 0,
+            "%s:%d: there is no check \"%s\": memory, races, init, sync, leaks, calls, or "
+            "* for any",
+            path, number, line);
     vec_push(&suppressions, (struct suppression){xstrdup(line), xprintf("*%s*", colon + 1)});
     return true;
 }

@@ -170,9 +170,9 @@ static void finish_locked(void)
         return;
     attempt_store(now->entry, &now->options, elapsed_ms(now->began));
     notice_say(
-        "kernel %s (%lld instructions) takes longer than %u s to optimize: `weir cache --fill "
-        "PROGRAM` does that ahead",
-        notice_name(now->entry->name), watch_size(now->entry), elapsed_ms(now->began) / 1000);
+        "kernel %s (%lld instructions) takes longer than %.1f s to optimize: `weir cache --fill "
+        "PROGRAM` does that ahead of a program that carries it",
+        notice_name(now->entry->name), watch_size(now->entry), elapsed_ms(now->began) / 1000.0);
 }
 
 /* What is compiled now, the next process finds in the cache; the program would have waited for it,

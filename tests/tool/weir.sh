@@ -132,6 +132,12 @@ if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
         check 0 "$lib/libnvJitLink.so.13" "$weir" run "$work/python3.99"
         check 0 "$lib/libnvJitLink.so.12" env PATH="$work:$PATH" "$weir" run script
         check 0 "$lib/libnvJitLink.so.12" "$weir" run "$work/long"
+        # by a shell, by env and by a script
+        printf '#!/bin/sh\n# for python\necho $LD_PRELOAD\n' >"$work/starts"
+        chmod +x "$work/starts"
+        check 0 "$lib/libnvJitLink.so.13" "$weir" run sh -c "$work/python3.99 program"
+        check 0 "$lib/libnvJitLink.so.13" "$weir" run env "$work/python3.99"
+        check 0 "$lib/libnvJitLink.so.13" "$weir" run "$work/starts"
         # Weir's NVRTC where the Python has NVIDIA's
         packages=$work/lib/python3.99/site-packages/nvidia/cu13/lib
         mkdir -p "$packages" "$work/bin"

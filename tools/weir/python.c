@@ -3,7 +3,7 @@
  *
  * Most of them are told by variables of the environment. nvJitLink and NVRTC are not:
  * cuda.pathfinder, which numba-cuda and cuda.core ask, takes a wheel's library before any on the
- * loader's path, unless one is loaded already. So Weir's are preloaded, into Python alone; its
+ * loader's path, unless one is loaded already. So Weir's are preloaded where Python is started; its
  * NVRTC only where NVIDIA's is, which compiles for it (packages.c). And PyTorch's libraries find
  * the runtime of NVIDIA's package by a path of their own, which counts before the loader's: where
  * that is, Weir's is preloaded. */
@@ -71,10 +71,47 @@ static bool is_python(const char *program)
     return script;
 }
 
+/* Whether a script that is no Python's mentions Python. */
+static bool script_mentions_python(const char *file)
+{
+    enum { LOOKED_AT = 1 << 16 };
+    char *text = xmalloc(LOOKED_AT + 1);
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, LOOKED_AT) : -1;
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    bool mentions = strncmp(text, "#!", 2) == 0 && strstr(text, "python") != NULL;
+    free(text);
+    return mentions;
+}
+
+/* The Python that the command starts: itself, or by a shell, `env`, `timeout` and the like, where
+ * an argument or the script says so; NULL: none that can be seen. */
+static const char *python_of(char *const *command)
+{
+    if (is_python(command[0]))
+        return command[0];
+    for (int i = 1; command[i] != NULL; i++) {
+        size_t n = strlen(command[i]);
+        if (command[i][0] != '-' && strchr(command[i], ' ') == NULL && is_python(command[i]))
+            return command[i];
+        if (strstr(command[i], "python") != NULL ||
+            (n > 3 && strcmp(command[i] + n - 3, ".py") == 0))
+            return "python";
+    }
+    char *file = find_program(command[0]);
+    bool mentions = file != NULL && script_mentions_python(file);
+    free(file);
+    return mentions ? "python" : NULL;
+}
+
 /* Preloads Weir's NVRTC and runtime for each of NVIDIA's that is there. */
 static void preload_for_packages(const char *program)
 {
     char *file = find_program(program);
+    if (file == NULL)
+        file = find_program("python3");
     if (file == NULL)
         return;
     if (weir_find_nvrtc(file, 12))
@@ -105,7 +142,7 @@ static void set_toolkit(void)
     free(toolkit);
 }
 
-void weir_python_environment(const char *program)
+void weir_python_environment(char *const *command)
 {
     static const struct {
         const char *name, *path; /* below the directory of libraries */
@@ -122,9 +159,10 @@ void weir_python_environment(const char *program)
     }
     setenv("CUPY_COMPILE_WITH_PTX", "1", 0); /* NVRTC is to give PTX, not machine code */
     set_toolkit();
-    if (!is_python(program))
+    const char *python = python_of(command);
+    if (python == NULL)
         return;
-    preload_for_packages(program);
+    preload_for_packages(python);
     weir_preload("libnvJitLink.so.12", "nvJitLink gives no code that loads here");
     weir_preload("libnvJitLink.so.13", "nvJitLink gives no code that loads here");
 }

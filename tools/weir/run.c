@@ -359,7 +359,7 @@ int weir_run(int argc, char **argv)
     set_mpi();
     set_sync();
     setenv(env_entry(ENV_LIBRARIES)->name, "on", 0);
-    weir_python_environment(argv[i]);
+    weir_python_environment(argv + i);
     prepend_path();
     if (schedules != 0)
         return weir_run_schedules(schedules, argv + i);

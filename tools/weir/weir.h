@@ -33,7 +33,7 @@ void weir_preload(const char *name, const char *without);
 
 /* Sets what Python's packages for CUDA look for in the environment of a program that weir run is
  * about to start; the PATH is still the user's. */
-void weir_python_environment(const char *program);
+void weir_python_environment(char *const *command);
 
 /* Whether NVIDIA's libnvrtc.so.<major> is there for a Python, by the path of that program; sets the
  * variable that Weir's finds it by. */

@@ -7,6 +7,7 @@
 #include "base/stack.h"
 #include "container/container.h"
 #include "container/fatbin.h"
+#include "driver/error/error.h"
 #include "driver/error/symbols.h"
 #include "driver/launch/cdp.h"
 #include "driver/objects.h"
@@ -234,6 +235,7 @@ CUresult module_refuse(CUresult code, const struct diag *d, struct strbuf *log)
         code = CUDA_ERROR_OUT_OF_MEMORY;
     if (log != NULL)
         sb_printf(log, "%s", text);
+    refused_remember(text);
     return driver_error(code, "%s", text);
 }
 
