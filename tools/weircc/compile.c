@@ -3,6 +3,7 @@
 #include "clusters.h"
 #include "compilation.h"
 #include "depfile.h"
+#include "device_check.h"
 #include "elf.h"
 #include "files.h"
 #include "gpu/form.h"
@@ -237,8 +238,66 @@ static int make_gpu_form(struct compilation *c, const char *llvm_path)
     return status;
 }
 
-/* The device pass: the front end makes LLVM text, in which bools are rewritten (bools.h), and the
- * rest of clang makes PTX of it. */
+/* The front end makes LLVM text, in which what only it could know is rewritten. */
+static int make_llvm(struct compilation *c, const struct strlist *command, const char *llvm)
+{
+    struct driver *dr = c->dr;
+    int status = run_pass(c, PASS_DEVICE, command, &(struct run){"-S", "clang (device)", llvm});
+    if (status == 0)
+        status = check_names(c, llvm);
+    if (status == 0)
+        status = step_run(dr, STEP_BOOLS, llvm, NULL, NULL);
+    if (status == 0)
+        status = step_run(dr, STEP_CASTS, llvm, NULL, NULL);
+    if (status == 0)
+        status = step_run(dr, STEP_GRID_CONSTANTS, llvm, NULL, NULL);
+    if (status == 0 && command_has_variables(&dr->options))
+        status = step_run(dr, STEP_DEBUG_DATA, llvm, NULL, NULL);
+    return status;
+}
+
+/* The PTX of the file once more, with the lines that it came from, for messages about it. NULL: it
+ * cannot be had. */
+static char *make_lined_ptx(struct compilation *c, const struct strlist *command)
+{
+    struct driver *dr = c->dr;
+    char *llvm = intermediate(dr, c->job->input, ".lines.ll");
+    char *ptx = intermediate(dr, c->job->input, ".lines.ptx");
+    struct strlist lined = {0};
+    struct diag ignored = {0};
+    list_add_all(&lined, NULL, command);
+    list_add(&lined, "-gline-directives-only");
+    bool made = llvm != NULL && ptx != NULL && make_llvm(c, &lined, llvm) == 0 &&
+                make_ptx(c, llvm, NULL, ptx) == 0 && finish_ptx(c, llvm, ptx, false) == 0;
+    return made ? file_read(ptx, NULL, &ignored) : NULL;
+}
+
+/* Refuses what could not be launched (device_check.h). */
+static int check_device(struct compilation *c, const struct strlist *command, const char *path)
+{
+    struct driver *dr = c->dr;
+    struct strbuf messages = {0};
+    bool needs_lines;
+    if (dr->work.dryrun || dr->build.phase == PHASE_PTX)
+        return 0;
+    char *ptx = file_read(path, NULL, &dr->diag);
+    if (ptx == NULL)
+        return 1;
+    bool fine = device_check(ptx, command_has_lines(&dr->options) ? ptx : NULL, c->job->name,
+                             dr->build.rdc, &messages, &needs_lines);
+    char *lined =
+        needs_lines && !command_has_lines(&dr->options) ? make_lined_ptx(c, command) : NULL;
+    if (lined != NULL) {
+        sb_free(&messages);
+        fine = device_check(ptx, lined, c->job->name, dr->build.rdc, &messages, &needs_lines);
+    }
+    show(c, &messages);
+    free(lined);
+    free(ptx);
+    return fine ? 0 : 1;
+}
+
+/* The device pass: the front end makes LLVM text, and the rest of clang makes PTX of it. */
 static int device_pass(struct compilation *c, const char *ptx)
 {
     struct driver *dr = c->dr;
@@ -253,21 +312,13 @@ static int device_pass(struct compilation *c, const char *ptx)
     list_add(&command, "-emit-llvm");
     list_add(&command, "-Xclang");
     list_add(&command, "-disable-llvm-passes");
-    int status = run_pass(c, PASS_DEVICE, &command, &(struct run){"-S", "clang (device)", llvm});
-    if (status == 0)
-        status = check_names(c, llvm);
-    if (status == 0)
-        status = step_run(dr, STEP_BOOLS, llvm, NULL, NULL);
-    if (status == 0)
-        status = step_run(dr, STEP_CASTS, llvm, NULL, NULL);
-    if (status == 0)
-        status = step_run(dr, STEP_GRID_CONSTANTS, llvm, NULL, NULL);
-    if (status == 0 && command_has_variables(&dr->options))
-        status = step_run(dr, STEP_DEBUG_DATA, llvm, NULL, NULL);
+    int status = make_llvm(c, &command, llvm);
     if (status == 0)
         status = make_ptx(c, llvm, NULL, ptx);
     if (status == 0)
         status = finish_ptx(c, llvm, ptx, true);
+    if (status == 0)
+        status = check_device(c, &command, ptx);
     if (status == 0 && wants_gpu_form(c))
         status = make_gpu_form(c, llvm);
     return status;

@@ -106,8 +106,7 @@ void ptx_visit_symbols(const char *ptx,
 
 /* ---- assembler ---- */
 
-/* Functions that the device itself supplies, not another file. */
-static bool is_supplied(const char *name)
+bool device_supplies(const char *name)
 {
     static const char *const exact[] = {"vprintf",      "malloc", "free",
                                         "__assertfail", "memcpy", "memset"};
@@ -170,7 +169,7 @@ static void write_symbol(void *self, const char *name, enum device_linkage linka
     struct symbols *s = self;
     FILE *f = s->f;
     if (has_name(&s->written, name) ||
-        (linkage == DEVICE_EXTERN && (is_supplied(name) || is_static_here(s, name))))
+        (linkage == DEVICE_EXTERN && (device_supplies(name) || is_static_here(s, name))))
         return;
     if (linkage != DEVICE_EXTERN)
         vec_push(&s->written, xstrdup(name));

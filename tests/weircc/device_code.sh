@@ -1,0 +1,109 @@
+# What device code must not have is said when a program is built, not when it is launched.
+. "$(dirname "$0")/lib.sh"
+
+# Instructions that PTX does not have, by the line of the asm statement, in headers and macros too.
+cat >asm.h <<'END'
+#define FROB(x) asm("frobnicate.u32 %0, 1;" : "=r"(x))
+template <class T>
+__device__ T twice(T x)
+{
+    asm("add.f32 %0, %0;" : "+r"(x));
+    return x;
+}
+END
+cat >asm.cu <<'END'
+#include "asm.h"
+__global__ void fine(unsigned *p) { *p = 1; }
+__global__ void k(unsigned *p)
+{
+    unsigned x;
+    FROB(x);
+    *p = x;
+}
+END
+cat >header.cu <<'END'
+#include "asm.h"
+__global__ void k(int *p) { *p = twice(*p); }
+END
+run weircc -c asm.cu
+fails
+says "asm.cu:6:"
+says "error: in the PTX of 'k(unsigned int*)': unknown instruction 'frobnicate' (line "
+says '1 error detected in the compilation of "asm.cu"'
+missing asm.o
+for options in -G -lineinfo -rdc=true -fatbin; do
+    run weircc $options -c asm.cu
+    fails
+    says "asm.cu:6:"
+done
+run weircc -c header.cu
+fails
+says "asm.h:5:"
+# -ptx writes what there is, as nvcc's does.
+run weircc -ptx asm.cu -o asm.ptx
+ok
+contains asm.ptx frobnicate
+# What PTX has and the device has not is refused when it is loaded.
+sed 's/frobnicate.u32 %0, 1;/tcgen05.fence::before_thread_sync; mov.u32 %0, 1;/' asm.h >later.h
+sed 's/asm.h/later.h/' asm.cu >later.cu
+run weircc -arch=sm_90 -c later.cu
+ok
+
+# Functions and variables that are defined nowhere.
+cat >undefined.cu <<'END'
+__device__ int elsewhere(int);
+__device__ int not_called(int);
+extern __device__ int variable;
+__device__ __noinline__ int by_way_of(int n) { return elsewhere(n); }
+#ifdef VARIABLE
+__global__ void reader(int *p) { *p = variable; }
+#else
+__global__ void k(int *p) { *p = by_way_of(3); }
+__global__ void another(int *p) { *p = elsewhere(4); }
+#endif
+END
+run weircc -c undefined.cu
+fails
+says "undefined.cu: error: the device function 'elsewhere(int)', which kernel 'k(int*)' uses, is not defined"
+says_not not_called
+says '1 error detected'
+run weircc -DVARIABLE -c undefined.cu
+ok
+says "undefined.cu: warning: the device variable 'variable', which kernel 'reader(int*)' uses, is extern and not defined"
+run weircc -rdc=true -c undefined.cu
+ok
+says_not error
+says_not warning
+
+# Static shared memory: of a kernel and of the functions that it calls, and none that it does not.
+cat >shared.cu <<'END'
+__device__ __noinline__ float use(int n)
+{
+    __shared__ float a[SIZE];
+    a[n] = n;
+    __syncthreads();
+    return a[n ^ 1];
+}
+__global__ void large(float *p)
+{
+    __shared__ float b[4096];
+    b[threadIdx.x] = p[0];
+    __syncthreads();
+    p[0] = use(threadIdx.x) + b[threadIdx.x ^ 1];
+}
+__global__ void small(float *p)
+{
+    __shared__ float c[4096];
+    c[threadIdx.x] = p[0];
+    __syncthreads();
+    p[0] = c[threadIdx.x ^ 1];
+}
+END
+run weircc -DSIZE=8193 -c shared.cu
+fails
+says "shared.cu: error: kernel 'large(float*)' has 49156 bytes (0xc004) of static shared memory, and there may be 49152 (0xc000)"
+says_not small
+run weircc -DSIZE=8192 -c shared.cu
+ok
+
+done_
