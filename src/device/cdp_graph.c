@@ -87,9 +87,11 @@ static bool start(const struct tail *what, enum observe_launched how, struct gra
     struct device_graph *g = what->graph;
     struct device_stream *s =
         stream_new(g->ctx, DEVICE_STREAM_NONBLOCKING, DEVICE_PRIORITY_LOWEST, STREAM_UNLISTED);
-    observed_launcher(&what->by, how, what->part);
+    if (observed())
+        observed_launcher(&what->by, how, what->part);
     bool fine = graph_launch_below(g, s, parent, tail_of) == DEVICE_OK;
-    observed_launcher(NULL, OBSERVE_BY_HOST, 0);
+    if (observed())
+        observed_launcher(NULL, OBSERVE_BY_HOST, 0);
     if (fine)
         device_call(s, over, user);
     stream_unref(s);
@@ -212,8 +214,10 @@ int cdp_graph_launch(struct jit_block *j, struct device_graph *g, enum cdp_graph
         return cudaErrorInvalidValue;
     struct graph_env *env = env_of(plan);
     struct tail t = {.graph = g};
-    if (observed())
+    if (observed()) {
         t.by = observed_node_of(grid_run_of_block(j->grid));
+        t.part = how != CDP_GRAPH_TAIL && is_of_node(j) ? touch_launches(j) : TOUCH_PARTS;
+    }
     if (how == CDP_GRAPH_TAIL) {
         pthread_mutex_lock(&env->lock);
         vec_push(&env->tails, t);
@@ -227,7 +231,6 @@ int cdp_graph_launch(struct jit_block *j, struct device_graph *g, enum cdp_graph
     struct graph_env *counted = above != NULL ? above : root;
     _Atomic uint64_t *count = above != NULL ? &above->pending : &root->outer;
     atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
-    t.part = is_of_node(j) ? touch_launches(j) : TOUCH_PARTS;
     if (start(&t, how == CDP_GRAPH_BELOW ? OBSERVE_BELOW : OBSERVE_SIBLING, above, NULL,
               above != NULL ? below_over : outer_over, counted))
         return 0;

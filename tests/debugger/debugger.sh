@@ -1,8 +1,8 @@
 #!/bin/sh
-# usage: debugger.sh TOOL PROGRAM SCRIPT: gdb stops at a kernel's line, names kernel, line and variables,
-# and has the commands of SCRIPT; perf's map names kernels and lines; valgrind runs the program. A tool
+# usage: debugger.sh TOOL PROGRAM SCRIPT [EVERYDAY]: gdb stops at a kernel's line, names kernel, line and variables,
+# and has the commands of SCRIPT; perf's map names kernels and lines; valgrind runs both programs. A tool
 # that is not here is left out.
-tool=$1 program=$2 script=$3
+tool=$1 program=$2 script=$3 everyday=${4:-}
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0
@@ -122,16 +122,21 @@ check_map() {
     has "another word is refused" 'WEIR_PERF=yes: must be "on", "lines" or "off"' "$work/out"
 }
 
-check_valgrind() {
-    WEIR_JIT=baseline timeout 1500 valgrind "$program" >"$work/out" 2>&1
+under_valgrind() { # PROGRAM PATTERN
+    WEIR_JIT=baseline timeout 1500 valgrind "$1" >"$work/out" 2>&1
     echo "status $?" >>"$work/out"
-    has "the program runs" "^180$" "$work/out"
+    has "the program runs" "$2" "$work/out"
     has "and ends as it would" "^status 0$" "$work/out"
     # The loader of glibc reads names by words, which valgrind 3.19 reports: not what we write.
     if grep -q "Invalid write" "$work/out"; then
         failed=$((failed + 1))
         cat "$work/out"
     fi
+}
+
+check_valgrind() {
+    under_valgrind "$program" '^180$'
+    under_valgrind "$everyday" '^4032 3 20 3 no error$'
 }
 
 case $tool in
