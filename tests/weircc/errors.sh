@@ -204,6 +204,13 @@ says "    k << <1, 1>> >(p, lost); k << <1, 1>> >(p); return ADD(1, absent);"
 says "beside.cu:13:63: error: use of undeclared identifier 'absent'"
 says '3 errors detected'
 
+# A list of doubles for integers is a warning, as with nvcc.
+printf '__global__ void k(int *p) { int x[2] = {0.0, 3.0}; *p = x[*p]; }\nint main() { int y[1] = {2.0}; return y[0]; }\n' \
+    >narrow.cu
+run weircc -c narrow.cu
+ok
+says "narrow.cu:1:41: warning: type 'double' cannot be narrowed to 'int'"
+
 # Shuffles without a mask, of which newer targets have no instruction, are refused by line and name.
 cat >shuffles.cu <<'END'
 template <class T> __device__ T sum(T x)

@@ -381,6 +381,7 @@ static void add_message_options(struct strlist *argv, const struct cmdline *c)
     list_add(argv, "-Wno-invalid-constexpr");
     /* "a"NAME, where NAME is a macro: of a time when literals had no suffixes */
     list_add(argv, "-Wno-reserved-user-defined-literal");
+    list_add(argv, "-Wno-error=c++11-narrowing"); /* int x[] = {0.0}: nvcc warns */
     if (isatty(STDERR_FILENO))
         list_add(argv, "-fcolor-diagnostics");
     if (cmdline_bool(c, OPT_brief_diagnostics, false))
