@@ -34,6 +34,10 @@ static void attributes(CUcontext ctx)
     CHECK_EQ_INT(attribute(dev, CU_POINTER_ATTRIBUTE_IS_MANAGED), 0);
     CHECK_EQ_INT(attribute(dev, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL), 0);
     OK(cuPointerGetAttribute(&c, CU_POINTER_ATTRIBUTE_CONTEXT, dev + 999));
+    CUcontext mine; /* of which the question needs none: cuda.core asks in a process without one */
+    OK(cuCtxPopCurrent(&mine));
+    CHECK_EQ_INT(attribute(dev, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL), 0);
+    OK(cuCtxPushCurrent(mine));
     CHECK(c == ctx);
     OK(cuPointerGetAttribute(&at, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, dev + 999));
     CHECK(at == dev);

@@ -379,7 +379,9 @@ WEIR_API CUresult cuPointerGetAttribute(void *out, CUpointer_attribute which, CU
     HOLD;
     CUcontext c;
     struct mem_info info;
-    CU_TRY(driver_current_any(&c));
+    CUresult r = driver_current_any(&c);
+    if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_CONTEXT) /* see cuPointerGetAttributes */
+        return r;
     if (out == NULL || !memory_find(at, &info))
         return CUDA_ERROR_INVALID_VALUE;
     return pointer_attribute(out, which, &info, at);
