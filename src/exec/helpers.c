@@ -223,6 +223,7 @@ static void weir_rt_wait_here(struct jit_block *j)
     cdp_drain_here(block_of(j));
     while (!cdp_idle(block_of(j)))
         weir_rt_spin(j);
+    threads_waited(block_of(j));
 }
 
 static const struct {

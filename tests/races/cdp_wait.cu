@@ -38,3 +38,31 @@ CASE(others_meet_the_thread_that_waits)
 {
     one_waits<<<1, 64, 0, a>>>(d, out, repaired);
 }
+
+/* In a function that is called through a pointer, by some lanes, while the child still runs. */
+__global__ void writes_late(int *p)
+{
+    long long end = clock64() + 3000000;
+    while (clock64() < end)
+        ;
+    p[threadIdx.x] = 1; // @1 kernel write
+}
+static __device__ __noinline__ int waits_within(int *p, int depth, bool synchronizes)
+{
+    if (depth > 0)
+        return waits_within(p, depth - 1, synchronizes);
+    writes_late<<<1, 1>>>(p + threadIdx.x);
+    if (synchronizes)
+        cudaDeviceSynchronize();
+    return p[threadIdx.x]; // @2 kernel read
+}
+__device__ int (*const volatile waiting)(int *, int, bool) = waits_within;
+__global__ void calls_what_waits(int *p, int *result, bool synchronizes)
+{
+    if (threadIdx.x % 3 == 0)
+        result[threadIdx.x] = waiting(p, threadIdx.x % 5, synchronizes);
+}
+CASE(functions_wait_for_children)
+{
+    calls_what_waits<<<1, 40, 0, a>>>(d, out, repaired);
+}
