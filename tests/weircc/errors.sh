@@ -211,6 +211,35 @@ run weircc -c narrow.cu
 ok
 says "narrow.cu:1:41: warning: type 'double' cannot be narrowed to 'int'"
 
+# What CUDA 13 calls with other arguments names the option that has the earlier ones.
+cat >earlier.cu <<'END'
+int main()
+{
+    int *p;
+    cudaMallocManaged(&p, 4);
+    cudaMemAdvise(p, 4, cudaMemAdviseSetReadMostly, 0);
+    cudaMemPrefetchAsync(p, 4, 0, 0);
+    cudaDeviceProp q;
+    return q.clockRate;
+}
+END
+run weircc -c earlier.cu
+fails
+says "earlier.cu:5:5: error: no matching function for call to 'cudaMemAdvise' (with the parameters of CUDA 12 it is there by --legacy-api)"
+says "'cudaMemPrefetchAsync' (with the parameters"
+says "'clockRate' in 'cudaDeviceProp' (CUDA 13 has it no more; it is there by --legacy-api)"
+run weircc --legacy-api -c earlier.cu
+ok
+
+# Static functions may have names that clang has for its own.
+cat >own_names.cu <<'END'
+static unsigned long inline __rdtsc() { return 7; }
+__global__ void k() {}
+int main() { return __rdtsc() == 7 ? 0 : 1; }
+END
+run weircc -cudart none -c own_names.cu
+ok
+
 # Shuffles without a mask, of which newer targets have no instruction, are refused by line and name.
 cat >shuffles.cu <<'END'
 template <class T> __device__ T sum(T x)

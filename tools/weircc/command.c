@@ -410,10 +410,15 @@ void command_define_string(struct strlist *argv, const char *macro, const char *
     sb_free(&outer);
 }
 
+bool command_has_legacy_api(const struct driver *dr)
+{
+    return dr->options.given[OPT_legacy_api] || dr->build.arch.old;
+}
+
 /* What CUDA has dropped, for programs of that time. */
 static void add_legacy_api(struct strlist *argv, const struct driver *dr)
 {
-    if (dr->options.given[OPT_legacy_api] || dr->build.arch.old)
+    if (command_has_legacy_api(dr))
         list_add(argv, "-DWEIR_LEGACY_API=1");
 }
 

@@ -615,7 +615,10 @@ static int compile_device_code(struct compilation *c, const char *object)
 
 int compile_job(struct driver *dr, const struct job *job, char **object)
 {
-    struct compilation c = {.dr = dr, .job = job, .messages.arch = dr->build.arch};
+    struct compilation c = {
+        .dr = dr,
+        .job = job,
+        .messages = {.arch = dr->build.arch, .legacy = command_has_legacy_api(dr)}};
     *object = NULL;
     bool makes_object = dr->build.phase == PHASE_COMPILE || dr->build.phase == PHASE_LINK ||
                         dr->build.phase == PHASE_LIB || dr->build.phase == PHASE_DLINK;

@@ -108,6 +108,8 @@ char *rdc_text(struct driver *dr, const char *fatbin);
 /* The command lines (command.c): everything but input and output. */
 enum pass { PASS_DEVICE, PASS_HOST };
 void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass, const char *input);
+/* Whether programs find what CUDA has dropped. */
+bool command_has_legacy_api(const struct driver *dr);
 /* Whether the device pass is asked for the lines that its code came from. */
 bool command_has_lines(const struct cmdline *c);
 /* Whether it is also asked for the variables of the source, which then stay in memory. */

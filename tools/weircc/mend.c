@@ -65,6 +65,23 @@ static bool learn_members(const char *messages, struct strlist *members)
     return added;
 }
 
+/* Functions that clang takes for its own. */
+static bool learn_builtins(const char *messages, struct strlist *builtins)
+{
+    static const char refused[] = "error: static declaration of '";
+    static const char noted[] = "' is a builtin with type '";
+    bool added = false;
+    for (const char *p = messages; (p = strstr(p, refused)) != NULL;) {
+        p += strlen(refused);
+        const char *note = strstr(p, noted);
+        size_t n = token_length(p);
+        if (note != NULL && (size_t)(note - p) > n && strncmp(note - n, p, n) == 0 &&
+            note[-(ptrdiff_t)n - 1] == '\'')
+            added |= add_member(builtins, p);
+    }
+    return added;
+}
+
 /* A class whose arguments are deduced by guides that are, to clang, the host's. */
 static bool needs_guides(const char *messages)
 {
@@ -94,6 +111,7 @@ bool mend_learn(const char *messages, struct mend_plan *plan)
     bool pragmas = !plan->pragmas && needs_pragmas(messages);
     bool more = (!plan->any && may_help(messages)) || unions || guides || pragmas;
     more |= learn_members(messages, &plan->members);
+    more |= learn_builtins(messages, &plan->builtins);
     more |= specifiers_learn(messages, &plan->specifiers);
     plan->unions |= unions;
     plan->guides |= guides;
@@ -502,6 +520,17 @@ static void write_template(struct fixer *f, size_t n)
     f->changes++;
 }
 
+/* ---- names that are clang's ---- */
+
+static void write_own_name(struct fixer *f, size_t n, const struct strlist *builtins)
+{
+    if (builtins->count == 0 ||
+        !is_one_of(f->p, n, (const char *const *)builtins->items, builtins->count))
+        return;
+    sb_append(f->out, "weir_own_", 9);
+    f->changes++;
+}
+
 /* ---- deduction guides ---- */
 
 /* Before a guide, `name(parameters) -> name<arguments>;`, go the words for both sides. */
@@ -549,6 +578,7 @@ int mend_text(const char *text, const struct mend_plan *plan, struct strbuf *out
         if (*f.p == '#' && out->count == begin) /* the first line marker */
             n = strcspn(f.p, "\n");
         write_template(&f, n);
+        write_own_name(&f, n, &plan->builtins);
         if (plan->guides)
             write_guide(&f, n);
         copy(&f, n);

@@ -14,6 +14,7 @@
  * - Macros that stand for a #pragma line (`#define UNROLL #pragma unroll`), which the preprocessed
  *   text has as such.
  * - Deduction guides that device code uses: clang 19 takes them for functions of the host.
+ * - Static functions whose names clang has for its own builtin functions (__rdtsc): they get others.
  * - Specifiers that a function has in its declaration or its definition alone (specifiers.h).
  *
  * Programs have them, so a file that clang refuses for one of these is compiled again from its
@@ -32,7 +33,8 @@ struct mend_plan {
     bool guides;  /* deduction guides for the device, too */
     bool pragmas; /* lines that macros stand for: nothing but to read the text again */
     struct specifier_places specifiers; /* of functions whose declarations differ in them */
-    struct strlist members; /* names of member templates before which the word is missing */
+    struct strlist members;  /* names of member templates before which the word is missing */
+    struct strlist builtins; /* static functions of the program named as clang's own */
 };
 
 /* Adds what clang's messages say to the plan. True when mending by it may help more than before. */

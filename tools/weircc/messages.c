@@ -9,6 +9,7 @@
 #include "arch_hints.h"
 #include "cccl.h"
 #include "excerpts.h"
+#include "legacy_hints.h"
 
 enum line_kind {
     LINE_INCLUDED_FROM, /* "In file included from ...": belongs to the message that follows */
@@ -166,6 +167,8 @@ static void take_head(struct messages *m, struct message *msg, const char *plain
     char *other = reword(plain, &msg->alone);
     msg->reworded = other != NULL;
     char *hinted = other == NULL ? arch_hint(plain, &m->arch) : NULL;
+    if (other == NULL && hinted == NULL && !m->legacy)
+        hinted = legacy_hint(plain);
     if (other != NULL)
         sb_append(&msg->text, other, strlen(other));
     else if (hinted != NULL)

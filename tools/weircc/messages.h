@@ -13,6 +13,7 @@ struct messages {
     struct strlist shown; /* their text */
     int errors;           /* how many of them are errors */
     struct arch arch;     /* that device code is compiled for */
+    bool legacy;          /* --legacy-api holds */
 };
 
 /* Prints the messages in `text` (the standard error of a clang) that were not shown before. */
