@@ -49,6 +49,26 @@ sed 's/asm.h/later.h/' asm.cu >later.cu
 run weircc -arch=sm_90 -c later.cu
 ok
 
+# Names that nothing declares, in a template that is never instantiated, and in one that is.
+cat >template.cu <<'END'
+#ifdef __CUDA_ARCH__
+template <class T> struct R {
+    __device__ static int f(int x) { lor = x; return lor; }
+};
+#endif
+__global__ void k(int *p)
+{
+#if defined(__CUDA_ARCH__) && defined(USE)
+    *p = R<int>::f(*p);
+#endif
+}
+END
+run weircc -c template.cu
+ok
+run weircc -DUSE -c template.cu
+fails
+says "template.cu:3:38: error: use of undeclared identifier 'lor'"
+
 # Functions and variables that are defined nowhere.
 cat >undefined.cu <<'END'
 __device__ int elsewhere(int);

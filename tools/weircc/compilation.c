@@ -98,6 +98,8 @@ static int run_rewritten(struct compilation *c, enum pass pass, const struct str
     list_add(&rest, "-Wno-parentheses-equality"); /* those of macros are the program's now */
     if (c->mend)
         list_add(&rest, "-ferror-limit=0"); /* all that is to be learnt, at once */
+    if (c->mend && c->plan.delayed && pass == PASS_DEVICE)
+        list_add(&rest, "-fdelayed-template-parsing");
     /* what only launches use that the host does not make seems unused there; about that the device
      * pass has said all */
     if (c->launches && pass == PASS_HOST)
@@ -186,6 +188,11 @@ int run_pass(struct compilation *c, enum pass pass, const struct strlist *comman
         }
         status = again == 0 ? 0 : status;
         sb_free(&mended);
+    }
+    if (status != 0 && mending) { /* the device pass has mended it, and there is no other text */
+        sb_free(&refused);
+        refused = errors;
+        errors = (struct strbuf){0};
     }
     if (status != 0 && refused.count > 0)
         mended_messages_choose(&refused, &errors);

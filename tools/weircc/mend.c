@@ -110,6 +110,10 @@ bool mend_learn(const char *messages, struct mend_plan *plan)
     bool guides = !plan->guides && needs_guides(messages);
     bool pragmas = !plan->pragmas && needs_pragmas(messages);
     bool more = (!plan->any && may_help(messages)) || unions || guides || pragmas;
+    bool delayed =
+        !plan->delayed && strstr(messages, "error: use of undeclared identifier '") != NULL;
+    more |= delayed;
+    plan->delayed |= delayed;
     more |= learn_members(messages, &plan->members);
     more |= learn_builtins(messages, &plan->builtins);
     more |= specifiers_learn(messages, &plan->specifiers);
@@ -590,7 +594,7 @@ int mend_text(const char *text, const struct mend_plan *plan, struct strbuf *out
             copy_shared(&f, from);
     }
     free(f.launches.items);
-    return f.changes + (plan->pragmas ? 1 : 0);
+    return f.changes + (plan->pragmas || plan->delayed ? 1 : 0);
 }
 
 bool mend_file(const char *path, const struct mend_plan *plan, struct diag *d)

@@ -14,6 +14,8 @@
  * - Macros that stand for a #pragma line (`#define UNROLL #pragma unroll`), which the preprocessed
  *   text has as such.
  * - Deduction guides that device code uses: clang 19 takes them for functions of the host.
+ * - Names that nothing declares, in templates that are never instantiated, in device code: nvcc's
+ *   front end for the device does not read these.
  * - Static functions whose names clang has for its own builtin functions (__rdtsc): they get others.
  * - Specifiers that a function has in its declaration or its definition alone (specifiers.h).
  *
@@ -31,6 +33,7 @@ struct mend_plan {
     bool any;     /* a file is to be mended at all */
     bool unions;  /* shared variables with constructors, in unions */
     bool guides;  /* deduction guides for the device, too */
+    bool delayed; /* templates of device code are parsed when they are instantiated */
     bool pragmas; /* lines that macros stand for: nothing but to read the text again */
     struct specifier_places specifiers; /* of functions whose declarations differ in them */
     struct strlist members;  /* names of member templates before which the word is missing */
