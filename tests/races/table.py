@@ -23,6 +23,7 @@ KINDS = {
     "processes": "events that processes share",
     "default_streams": "default streams, synchronous calls", "devices": "several devices",
     "host": "the host's accesses", "callbacks": "host functions", "host_order": "host functions and locks of the host",
+    "released": "memory of the host that is given back",
     "pools": "stream-ordered memory", "graphs": "graphs and captured streams",
     "words": "stream memory operations", "cdp": "launches by kernels, against others",
     "cdp_order": "launches by kernels, among each other",
