@@ -213,7 +213,8 @@ static bool check_calls(const struct jkernel *k, struct callees *list)
         if (f != NULL && f->has_body)
             add_callee(list, f);
         else if (f != NULL && !alu_math_known(f->name, NULL) && !jit_is_helper(f->name))
-            return diag_set(k->diag, i->line, i->column, "call of %s, which is defined nowhere",
+            return diag_set(k->diag, i->line, i->column,
+                            "kernel %s calls %s, which is defined nowhere", k->entry->name,
                             f->name);
         /* through a pointer: as emit_call finds the targets */
         const struct ptx_call *call = i->call;
