@@ -19,7 +19,8 @@ struct host_sync_listener {
      * the program ends with one. */
     const void *low, *high;
     /* Memory of the program's own is about to be given back by that call: only while *watching. */
-    void (*releases)(const void *at, uint64_t bytes, const char *call, const void *caller);
+    void (*releases)(const void *at, uint64_t bytes, const char *call, const void *caller,
+                     bool own);
     const bool *watching;
 };
 

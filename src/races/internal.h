@@ -305,6 +305,7 @@ void sync_function_ends(const struct observe_id *id);
 void sync_function_touches(const void *pc); /* memory of devices, by that instruction */
 
 void sync_function_runs(void); /* from now on it is the program's code */
+bool sync_in_function(void);   /* such code runs on this thread */
 
 /* ---- what host functions hand over without calls (handover.c) ---- */
 

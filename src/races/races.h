@@ -39,8 +39,10 @@ bool races_signal(int signal, siginfo_t *info, void *context, bool device_work);
 void races_host_sync(enum host_sync how, const void *object, bool own);
 
 /* A call of the program is about to give memory back: `free` and the like. From any thread. It need
- * not be told while races_watching is false. */
-void races_host_releases(const void *at, uint64_t bytes, const char *call, const void *caller);
+ * not be told while races_watching is false. `own`: it returns to the library that the check is in.
+ */
+void races_host_releases(const void *at, uint64_t bytes, const char *call, const void *caller,
+                         bool own);
 extern bool races_watching;
 
 #endif

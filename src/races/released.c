@@ -5,6 +5,7 @@
  * bytes are other memory. A graph that is launched may not have come to its copy: for that the call
  * counts as a write, which is before what is launched from then on. */
 #include <stdatomic.h>
+#include <time.h>
 
 #include "races/internal.h"
 
@@ -28,11 +29,12 @@ static const void *called_at(const void *caller)
     return pc == caller ? (const char *)caller - 1 : pc;
 }
 
-static void look(uint64_t low, uint64_t high, const char *call, const void *caller)
+static void look(uint64_t low, uint64_t high, const char *call, const void *caller, bool own)
 {
     struct moment *function = races_host_function();
     if (function != NULL) {
-        function->pc = called_at(caller);
+        /* one that is `free` itself, or ends with it, is not in the way of the call any more */
+        function->pc = own ? function->function : called_at(caller);
         released(function, low, high);
         return;
     }
@@ -42,14 +44,32 @@ static void look(uint64_t low, uint64_t high, const char *call, const void *call
     moment_unref(m);
 }
 
-void races_host_releases(const void *at, uint64_t bytes, const char *call, const void *caller)
+/* The caller may hold locks that whoever writes a report waits for, such as the loader's: this is
+ * no call of CUDA. It gives up then, and the call is not looked at. */
+static bool enter_in_time(void)
+{
+    enum { LONGEST_NS = 200000000 };
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += LONGEST_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    races_inside = true;
+    if (pthread_mutex_trylock(&races_lock) == 0 ||
+        pthread_mutex_clocklock(&races_lock, CLOCK_MONOTONIC, &until) == 0)
+        return true;
+    races_inside = false;
+    return false;
+}
+
+void races_host_releases(const void *at, uint64_t bytes, const char *call, const void *caller,
+                         bool own)
 {
     uint64_t low = (uint64_t)(uintptr_t)at, high = low + bytes;
-    if (races_inside)
+    if (races_inside || (own && !sync_in_function()) || !enter_in_time())
         return;
-    races_enter();
     if (races_host_is_under_way(low, high) || order_graph_reaches(low, high))
-        look(low, high, call, caller);
+        look(low, high, call, caller, own);
     else if (races_host_idle() && order_pending() == 0)
         __atomic_store_n(&races_watching, false, __ATOMIC_RELAXED);
     races_leave();

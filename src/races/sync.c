@@ -148,6 +148,8 @@ void sync_function_runs(void)
         inside->begun = clock_ns();
 }
 
+bool sync_in_function(void) { return inside != NULL && inside->begun != 0; }
+
 /* It comes after what the program did until now. */
 static void follow_host(void)
 {

@@ -451,3 +451,25 @@ CASE(function_that_spins)
     h[1] = 1; // @2 host write
     flag = 1;
 }
+
+/* Both find races at the same time, and give back memory while they look up lines. */
+static void touch_early(bool repaired)
+{
+    cudaStream_t s;
+    int *own;
+    DO(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    DO(cudaMallocManaged(&own, 65536));
+    fill<<<1, 256, 0, s>>>(own, 16384);
+    if (repaired)
+        DO(cudaStreamSynchronize(s));
+    for (int i = 0; i < 16384; i += 512)
+        own[i]++;
+    DO(cudaStreamSynchronize(s));
+}
+CASE(two_threads_touch_early)
+{
+    // @1? kernel write // @2? host write // @3? kernel write // @4? host read
+    std::thread one(touch_early, repaired), two(touch_early, repaired);
+    one.join();
+    two.join();
+}

@@ -189,6 +189,14 @@ CASE(free_after_an_event)
     free(p); // @2 host free
 }
 
+/* The host function is `free` itself. */
+CASE(free_as_a_function)
+{
+    int *p = (int *)malloc(BYTES);
+    DO(cudaGraphLaunch(graph_of_a_copy(p, d), a)); // @39 copy write
+    DO(cudaLaunchHostFunc(repaired ? a : b, free, p)); // @40 function free
+}
+
 /* A host function frees what the copy before it in its stream has used. */
 static void CUDART_CB frees(void *p)
 {

@@ -43,6 +43,7 @@ done
 
 timeout 300 "$weir" run --schedules=12 --error-exitcode 9 "$orders" event >"$work/out" 2>"$work/err"
 check "the exit status is the one asked for" [ $? -eq 9 ]
+check "and is no setting of a check" [ "$(grep -c 'means nothing' "$work/err")" = 0 ]
 timeout 120 "$weir" run --schedules=4 "$orders" flag >"$work/out" 2>"$work/err"
 check "a program that waits without a call goes on" [ $? -eq 0 ]
 timeout 120 "$weir" run --schedules=6 "$orders" fault >"$work/out" 2>"$work/err"

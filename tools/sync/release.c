@@ -24,8 +24,8 @@ static void tell(const struct host_sync_listener *l, const void *at, size_t byte
                  const void *caller)
 {
     int before = errno;
-    if ((uintptr_t)caller - (uintptr_t)l->low >= (uintptr_t)l->high - (uintptr_t)l->low)
-        l->releases(at, bytes, call, caller);
+    bool own = (uintptr_t)caller - (uintptr_t)l->low < (uintptr_t)l->high - (uintptr_t)l->low;
+    l->releases(at, bytes, call, caller, own);
     errno = before;
 }
 

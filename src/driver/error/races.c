@@ -21,12 +21,21 @@ bool races_threads_checked(void) { return threads; }
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
+/* What libraries give back while they look up symbols is not the program's; and who writes a report
+ * looks up symbols, while nobody else may tell of anything. */
+static void on_release(const void *at, uint64_t bytes, const char *call, const void *caller,
+                       bool own)
+{
+    if (!symbols_busy())
+        races_host_releases(at, bytes, call, caller, own);
+}
+
 /* `weir run` has put a library in front that tells how threads of the program synchronize, and what
  * memory it gives back (tools/sync). */
 static void listen_to_threads(void)
 {
     static const struct host_sync_listener listener = {races_host_sync, __ehdr_start, _end,
-                                                       races_host_releases, &races_watching};
+                                                       on_release, &races_watching};
     void *found = dlsym(RTLD_DEFAULT, HOST_SYNC_LISTEN);
     host_sync_listen_fn *listen;
     memcpy(&listen, &found, sizeof listen);

@@ -13,6 +13,7 @@
 #include <elfutils/libdwfl.h>
 
 #include "base/short_name.h"
+#include "base/thread_fast.h"
 
 /* ---- strings that stay: faults are few ---- */
 
@@ -21,6 +22,21 @@ struct kept {
     char text[];
 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* all of this file */
+static WEIR_THREAD_FAST bool busy;                       /* the thread has the lock */
+
+static void enter(void)
+{
+    pthread_mutex_lock(&lock);
+    busy = true;
+}
+
+static void leave(void)
+{
+    busy = false;
+    pthread_mutex_unlock(&lock);
+}
+
+bool symbols_busy(void) { return busy; }
 static struct kept *kept;
 
 /* One copy of each text. The lock is held. */
@@ -60,22 +76,22 @@ static const char *demangle(const char *name)
 
 const char *symbol_demangle(const char *name)
 {
-    pthread_mutex_lock(&lock);
+    enter();
     const char *result = demangle(name);
-    pthread_mutex_unlock(&lock);
+    leave();
     return result;
 }
 
 const char *symbol_short(const char *name)
 {
-    pthread_mutex_lock(&lock);
+    enter();
     const char *result = demangle(name);
     if (result != NULL && strlen(result) > SHORT_NAME_MAX) {
         char *text = short_name_of(result);
         result = symbols_keep(text);
         free(text);
     }
-    pthread_mutex_unlock(&lock);
+    leave();
     return result;
 }
 
@@ -295,7 +311,7 @@ bool symbol_find(const void *address, struct symbol *out)
     uint64_t at = (uint64_t)(uintptr_t)address - 1;
     Dl_info info;
     memset(out, 0, sizeof *out);
-    pthread_mutex_lock(&lock);
+    enter();
     if (dladdr((const void *)(uintptr_t)at, &info) != 0) {
         const char *slash = info.dli_fname != NULL ? strrchr(info.dli_fname, '/') : NULL;
         out->object = symbols_keep(slash != NULL ? slash + 1 : info.dli_fname);
@@ -314,7 +330,7 @@ bool symbol_find(const void *address, struct symbol *out)
     bool nvcc;
     if (out->kernel == NULL && (out->kernel = kernel_of_stub(out->function, &nvcc)) != NULL)
         out->stub = true;
-    pthread_mutex_unlock(&lock);
+    leave();
     return out->object != NULL || out->function != NULL || out->file != NULL;
 }
 

@@ -28,6 +28,9 @@ struct symbol {
  * known. Any thread; not for signal handlers; takes milliseconds. */
 bool symbol_find(const void *address, struct symbol *out);
 
+/* Whether the calling thread is looking something up: others that do so wait for it. */
+bool symbols_busy(void);
+
 /* Appends it: " at main.cu:31", " in main+0x42", " in libfoo.so+0x1042". */
 void symbol_words(const struct symbol *s, struct strbuf *out);
 
