@@ -129,9 +129,13 @@ CUDA
             -d "$work/pycuda-src" pycuda==2026.1 &&
             tar xzf "$work"/pycuda-src/pycuda-*.tar.gz -C "$work/pycuda-src" --strip-components 1
     fi
-    (cd "$work/pycuda-src" && "$work/pycuda/bin/python" configure.py --no-cuda-enable-curand \
+    # its options are others where an earlier run has left siteconf.py
+    (cd "$work/pycuda-src" && rm -f siteconf.py && "$work/pycuda/bin/python" configure.py --no-cuda-enable-curand \
         --cuda-root="$build/lib/weir/cuda" && "$work/pycuda/bin/pip" install -q --no-build-isolation --no-deps .) \
-        >"$work/log" 2>&1 || echo "failed: PyCUDA does not build: $work/log"
+        >"$work/log" 2>&1 || {
+        echo "failed: PyCUDA does not build: $work/log"
+        failed=$((failed + 1))
+    }
     PYTHONPATH=$here check 3600 python3 "$here/suite.py" --keep "$work/results/pycuda" "$weir" \
         "$work/pycuda/bin/python" "$work/pycuda-src/test" -p pycuda_without_curand -k "not big_array"
 
