@@ -46,8 +46,9 @@ template <way W> BOTH five neighbours(int x, int y, int w, int h)
     }
     case UNSIGNED_OF_ONE: {
         unsigned u = (unsigned)i - 5u, column = u % 48, row = u / 48;
-        return {{(int)((row * 48 + column) % CELLS), (int)(u % 7), (int)((u >> 3) % CELLS),
-                 (int)((row | column) % CELLS), (int)((u / 1000) % CELLS)}};
+        return {{(int)(((unsigned)i + 5u) % CELLS), (int)((row * 48 + column) % CELLS),
+                 (int)((u >> 3) % CELLS), (int)((row | column) % CELLS),
+                 (int)((u / 1000) % CELLS)}};
     }
     case CROSSED: return {{i, i ^ 2, i ^ 16, i ^ 64, (i | 8) ^ 1}};
     default: {
