@@ -33,7 +33,7 @@ static void look(uint64_t low, uint64_t high, const char *call, const void *call
 {
     struct moment *function = races_host_function();
     if (function != NULL) {
-        /* one that is `free` itself, or ends with it, is not in the way of the call any more */
+        /* one that is `free` itself, or ends with it, has no frame of its own at the call */
         function->pc = own ? function->function : called_at(caller);
         released(function, low, high);
         return;

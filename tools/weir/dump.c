@@ -1,9 +1,9 @@
 /* weir dump: shows the stages that a kernel goes through, from PTX to assembly. */
+#include "base/demangle.h"
 #include "input.h"
 #include "loader/loader.h"
 #include "weir.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,31 +182,16 @@ static bool dump_kernel(const struct request *r, const struct ptx_func *f)
     return ok;
 }
 
-/* The name as C++ has it, to be freed; NULL: it has none. */
-static char *demangled(const char *name)
-{
-    typedef char *demangle_fn(const char *, char *, size_t *, int *);
-    static void *library; /* of C++, which this program does without otherwise */
-    if (library == NULL)
-        library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
-    demangle_fn *fn = library != NULL ? (demangle_fn *)dlsym(library, "__cxa_demangle") : NULL;
-    int status = -1;
-    return fn != NULL && strncmp(name, "_Z", 2) == 0 ? fn(name, NULL, NULL, &status) : NULL;
-}
-
 /* Whether people call it that: by its whole name, or that without what it returns and takes. */
 static bool is_called(const char *name, const char *wanted)
 {
     if (strcmp(name, wanted) == 0)
         return true;
-    char *whole = demangled(name);
-    bool is = false;
-    if (whole != NULL) {
-        size_t length = strlen(wanted);
-        const char *at = strstr(whole, wanted);
-        is = at != NULL && (at == whole || at[-1] == ' ') &&
-             (at[length] == '\0' || at[length] == '(' || at[length] == '<');
-    }
+    char *whole = demangle(name);
+    size_t length = strlen(wanted);
+    const char *at = strstr(whole, wanted);
+    bool is = at != NULL && (at == whole || at[-1] == ' ') &&
+              (at[length] == '\0' || at[length] == '(' || at[length] == '<');
     free(whole);
     return is;
 }
@@ -219,9 +204,8 @@ static int refuse_kernel(const struct request *r, const struct input *in)
         for (int32_t k = 0; k < m->nfuncs; k++) {
             if (!m->funcs[k]->is_entry || names.count > 500)
                 continue;
-            char *whole = demangled(m->funcs[k]->name);
-            sb_printf(&names, "%s%s", names.count > 0 ? ", " : "",
-                      whole != NULL ? whole : m->funcs[k]->name);
+            char *whole = demangle(m->funcs[k]->name);
+            sb_printf(&names, "%s%s", names.count > 0 ? ", " : "", whole);
             free(whole);
         }
     }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "demangle.h"
+#include "base/demangle.h"
 #include "ptx/reach.h"
 #include "rdc_asm.h"
 

@@ -12,6 +12,7 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 
+#include "base/demangle.h"
 #include "base/short_name.h"
 #include "base/thread_fast.h"
 
@@ -55,29 +56,18 @@ static const char *symbols_keep(const char *text)
     return k->text;
 }
 
-/* The program's own C++ library knows how; a program without one has no such names. */
-static const char *demangle(const char *name)
+static const char *demangled(const char *name)
 {
-    typedef char *demangle_fn(const char *, char *, size_t *, int *);
-    if (name == NULL || strncmp(name, "_Z", 2) != 0)
-        return symbols_keep(name);
-    demangle_fn *fn = (demangle_fn *)dlsym(RTLD_DEFAULT, "__cxa_demangle");
-    void *library = NULL;
-    if (fn == NULL && (library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL)) != NULL)
-        fn = (demangle_fn *)dlsym(library, "__cxa_demangle");
-    int status = -1;
-    char *text = fn != NULL ? fn(name, NULL, NULL, &status) : NULL;
-    const char *result = symbols_keep(status == 0 && text != NULL ? text : name);
+    char *text = name != NULL ? demangle(name) : NULL;
+    const char *result = symbols_keep(text);
     free(text);
-    if (library != NULL)
-        dlclose(library);
     return result;
 }
 
 const char *symbol_demangle(const char *name)
 {
     enter();
-    const char *result = demangle(name);
+    const char *result = demangled(name);
     leave();
     return result;
 }
@@ -85,7 +75,7 @@ const char *symbol_demangle(const char *name)
 const char *symbol_short(const char *name)
 {
     enter();
-    const char *result = demangle(name);
+    const char *result = demangled(name);
     if (result != NULL && strlen(result) > SHORT_NAME_MAX) {
         char *text = short_name_of(result);
         result = symbols_keep(text);
@@ -193,7 +183,7 @@ static const char *kernel_of_stub(const char *function, bool *nvcc)
     at += sizeof prefix - 1;
     struct strbuf mangled = {0};
     sb_printf(&mangled, "_%.*s", (int)strcspn(at, "("), at);
-    const char *name = demangle(mangled.items);
+    const char *name = demangled(mangled.items);
     *nvcc = strcmp(name, mangled.items) != 0;
     sb_free(&mangled);
     return *nvcc ? name : symbols_keep(at);
@@ -209,7 +199,7 @@ static const char *kernel_of_scope(Dwarf_Die *scope, bool *nvcc)
         return kernel;
     const char *linked = dw.dwarf_formstring(&attr);
     return linked != NULL && strstr(linked, "__device_stub__") != NULL
-               ? kernel_of_stub(demangle(linked), nvcc)
+               ? kernel_of_stub(demangled(linked), nvcc)
                : NULL;
 }
 
@@ -294,7 +284,7 @@ static void find_with_dw(uint64_t address, struct symbol *out)
         Dwarf_Die *unit = NULL;
         Dwarf_Addr bias = 0;
         if (name != NULL)
-            out->function = demangle(name);
+            out->function = demangled(name);
         /* Each unit is asked itself: clang writes no index of addresses. */
         while (module != NULL && out->file == NULL &&
                (unit = dw.dwfl_module_nextcu(module, unit, &bias)) != NULL)
@@ -317,7 +307,7 @@ bool symbol_find(const void *address, struct symbol *out)
         out->object = symbols_keep(slash != NULL ? slash + 1 : info.dli_fname);
         out->offset = at - (uint64_t)(uintptr_t)info.dli_fbase;
         if (info.dli_sname != NULL) {
-            out->function = demangle(info.dli_sname);
+            out->function = demangled(info.dli_sname);
             out->offset = at - (uint64_t)(uintptr_t)info.dli_saddr;
         }
     }
