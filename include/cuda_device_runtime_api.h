@@ -119,8 +119,8 @@ __device__ cudaError_t cudaLaunchDevice(void *func, void *parameterBuffer, dim3 
 __device__ cudaError_t cudaLaunchDeviceV2(void *parameterBuffer, cudaStream_t stream);
 
 /* The configuration of the calling thread's next launch, which is its next call of a kernel
- * (tools/weircc/launches.h). Here and below both sides are named, since these are also in host
- * functions, which the device pass reads and makes no code of. */
+ * (tools/weircc/source/launches.h). Here and below both sides are named, since these are also in
+ * host functions, which the device pass reads and makes no code of. */
 __host__ __device__ void __weir_launch_configure(unsigned gridX, unsigned gridY, unsigned gridZ,
                                                  unsigned blockX, unsigned blockY, unsigned blockZ,
                                                  size_t sharedMem, cudaStream_t stream);

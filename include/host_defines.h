@@ -32,7 +32,7 @@
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #endif
 #ifndef __grid_constant__
-/* see tools/weircc/grid_constants.h */
+/* see tools/weircc/device/llvm/grid_constants.h */
 #define __grid_constant__ __attribute__((annotate("weir.grid_constant")))
 #endif
 #else

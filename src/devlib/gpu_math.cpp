@@ -1,7 +1,7 @@
 /* The functions that PTX leaves open (externs.txt), for drivers of GPUs, which have none of their own:
  * OpenCL's of libclc, LLVM's library for it, under our names. weircc links them into the second form of
- * device code (tools/weircc/gpu/form.h) on machines without NVIDIA's toolkit. libclc has no Bessel
- * functions.
+ * device code (tools/weircc/device/gpu/form.h) on machines without NVIDIA's toolkit. libclc has no
+ * Bessel functions.
  *
  * libclc's names are mangled: acos of double is _Z4acosd. */
 #include "devlib.h"

@@ -1,6 +1,6 @@
 /* Casts between floating point and integers of 128 bits, which PTX has no instructions for. weircc
- * calls these where a program casts (tools/weircc/casts.h). Out of range they give the nearest
- * integer, and for NaN the one whose highest bit alone is set, as nvcc's code does; towards
+ * calls these where a program casts (tools/weircc/device/llvm/casts.h). Out of range they give the
+ * nearest integer, and for NaN the one whose highest bit alone is set, as nvcc's code does; towards
  * floating point they round to nearest, ties to even. */
 #include "devlib.h"
 

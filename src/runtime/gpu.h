@@ -1,7 +1,7 @@
 /* gpu: what weircc's binaries need on a driver that is not Weir's.
  *
  * Such a driver finds the form of the code that is for it in the fat binary by itself
- * (tools/weircc/gpu/form.h). Three things it does not do, which are done here: it links no
+ * (tools/weircc/device/gpu/form.h). Three things it does not do, which are done here: it links no
  * relocatable code that is still PTX, it has no device runtime of its own (the toolkit's
  * libcudadevrt.a holds that), and it gives no variable of a module the address of the host's. */
 #ifndef WEIR_RUNTIME_GPU_H

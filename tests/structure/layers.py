@@ -7,9 +7,10 @@
    docs/upcalls.md says the same.
 2. Each thread-local variable, and each function type or struct with function pointers that a header
    offers, is named in docs/upcalls.md; and what is named there exists.
-3. No source file is longer, and no directory holds more files, than a reader can survey.
+3. No source file is longer, and no directory of src/ or tools/ holds more files, than a reader can survey.
 4. Each function of the driver API that uses objects begins with HOLD (src/device/hold.h), or does nothing but call
    one that does.
+5. The directories of tools/weircc know only those before them (WEIRCC), as the table in docs/weircc.md lists them.
 """
 import os
 import re
@@ -44,6 +45,8 @@ ALLOWED = {
     "syncedmem": set(),
     "devlib": set(),
 }
+# The directories of tools/weircc, each of which may include headers of those before it.
+WEIRCC = ["options", "work", "toolkit", "source", "objects", "device", "ccbin", "messages", "driver"]
 # Single headers beyond that.
 ALSO = set()
 MAX_LINES, MAX_FILES = 820, 46
@@ -57,9 +60,9 @@ STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 POINTER = r"\(\s*\*\s*(?:_Atomic\s*)?\w+\)\s*\("
 
 
-def sources(root):
+def sources(root, top="src"):
     """Paths of the layers' files, relative to the root."""
-    for directory, _, names in os.walk(os.path.join(root, "src")):
+    for directory, _, names in os.walk(os.path.join(root, top)):
         for name in sorted(names):
             if name.endswith((".c", ".h", ".cpp", ".def", ".inc")):
                 yield os.path.relpath(os.path.join(directory, name), root)
@@ -80,6 +83,21 @@ def check_includes(path, text, errors):
         if "/" in header and other in ALLOWED and other != layer \
                 and other not in ALLOWED[layer] and (layer, header) not in ALSO:
             errors.append(f"{path}: {layer} must not know {header}")
+
+
+def check_weircc(root, texts, errors):
+    for path, text in texts.items():
+        directory = path.split(os.sep)[2]
+        if not path.startswith("tools/weircc/") or directory not in WEIRCC:
+            continue
+        known = WEIRCC[:WEIRCC.index(directory) + 1]
+        for other in re.findall(r'^\s*#\s*include\s+"weircc/(\w+)/', text, re.M):
+            if other not in known:
+                errors.append(f"{path}: {directory} must not know weircc/{other}")
+    table = read(root, "docs/weircc.md").split("## The source of weircc", 1)[1].split("\n## ", 1)[0]
+    listed = list(dict.fromkeys(re.findall(r"^\| `(\w+)[/`]", table, re.M)))
+    if listed != WEIRCC:
+        errors.append(f"docs/weircc.md: lists {listed}, not {WEIRCC}")
 
 
 def thread_words(code):
@@ -205,7 +223,9 @@ def main():
             check_holds(path, COMMENT.sub("", text), errors)
     check_listed(root, texts, errors)
     check_layer_table(root, errors)
-    check_sizes(texts, errors)
+    tools = {path: read(root, path) for path in sources(root, "tools")}
+    check_weircc(root, tools, errors)
+    check_sizes(texts | tools, errors)
     check_opening(texts, errors)
     for e in errors:
         print(e)

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "weircc/depfile.h"
-#include "weircc/elf.h"
-#include "weircc/fatbin.h"
-#include "weircc/mend.h"
-#include "weircc/messages.h"
-#include "weircc/rdc_asm.h"
+#include "weircc/messages/messages.h"
+#include "weircc/objects/elf.h"
+#include "weircc/objects/fatbin.h"
+#include "weircc/objects/rdc_asm.h"
+#include "weircc/source/mend.h"
+#include "weircc/work/depfile.h"
 
 static void write_bytes(const char *path, const void *bytes, size_t n)
 {

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "weircc/arch.h"
-#include "weircc/options.h"
+#include "weircc/options/arch.h"
+#include "weircc/options/options.h"
 
 /* Parses up to four arguments. */
 static bool parse(struct cmdline *c, struct diag *d, const char *a, const char *b, const char *e,

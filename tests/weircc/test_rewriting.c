@@ -4,12 +4,12 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "weircc/clusters.h"
-#include "weircc/debug_data.h"
-#include "weircc/grid_constants.h"
-#include "weircc/launch_ptx.h"
-#include "weircc/launches.h"
-#include "weircc/math_calls.h"
+#include "weircc/device/llvm/clusters.h"
+#include "weircc/device/llvm/debug_data.h"
+#include "weircc/device/llvm/grid_constants.h"
+#include "weircc/device/llvm/math_calls.h"
+#include "weircc/device/ptx/launch_ptx.h"
+#include "weircc/source/launches.h"
 
 /* What is added at the end of every text for the device. */
 static const char tail[] =

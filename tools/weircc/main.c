@@ -1,7 +1,7 @@
 /* weircc: compiles CUDA programs for this machine's CPU, with nvcc's command line. */
-#include "driver.h"
-#include "standard_input.h"
-#include "steps.h"
+#include "weircc/driver/driver.h"
+#include "weircc/driver/standard_input.h"
+#include "weircc/driver/steps.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Reading declarations; see declaration.h. */
-#include "declaration.h"
+#include "weircc/ccbin/declaration.h"
 
 #include <string.h>
 

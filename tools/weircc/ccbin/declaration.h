@@ -2,7 +2,7 @@
 #ifndef WEIRCC_CCBIN_DECLARATION_H
 #define WEIRCC_CCBIN_DECLARATION_H
 
-#include "../cuda_text.h"
+#include "weircc/source/cuda_text.h"
 
 struct declaration {
     bool function; /* has parameters; else a variable or something that has none */

@@ -1,15 +1,15 @@
 /* Listing what a host half holds; see host_records.h. */
-#include "host_records.h"
+#include "weircc/ccbin/host_records.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../fatbin.h"
-#include "../files.h"
-#include "host_text.h"
 #include "ptx/ptx.h"
 #include "runtime/offload.h"
+#include "weircc/ccbin/host_text.h"
+#include "weircc/objects/fatbin.h"
+#include "weircc/work/files.h"
 
 /* A kernel or variable of the PTX. */
 struct symbol {

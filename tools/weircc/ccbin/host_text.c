@@ -1,13 +1,13 @@
 /* Rewriting the host half of CUDA files; see host_text.h. */
-#include "host_text.h"
+#include "weircc/ccbin/host_text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../cuda_text.h"
-#include "../files.h"
-#include "declaration.h"
-#include "parameters.h"
+#include "weircc/ccbin/declaration.h"
+#include "weircc/ccbin/parameters.h"
+#include "weircc/source/cuda_text.h"
+#include "weircc/work/files.h"
 
 enum { NONE = CUDA_TEXT_NONE };
 

@@ -1,7 +1,7 @@
 /* Reading parameters; see parameters.h. */
-#include "parameters.h"
+#include "weircc/ccbin/parameters.h"
 
-#include "declaration.h"
+#include "weircc/ccbin/declaration.h"
 
 enum { NONE = CUDA_TEXT_NONE };
 

@@ -2,7 +2,7 @@
 #ifndef WEIRCC_CCBIN_PARAMETERS_H
 #define WEIRCC_CCBIN_PARAMETERS_H
 
-#include "../cuda_text.h"
+#include "weircc/source/cuda_text.h"
 
 struct parameter {
     int name;  /* the token that is its name, CUDA_TEXT_NONE: it has none */

@@ -1,0 +1,47 @@
+/* Taking .ftz from instructions of bfloat16; see modifiers.h. */
+#include "weircc/device/ptx/modifiers.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weircc/work/files.h"
+
+static bool in_name(char c) { return isalnum((unsigned char)c) || c == '.' || c == '_'; }
+
+/* Whether the name that begins here, "fma.rn.ftz.bf16x2", is that of a bfloat16 instruction. */
+static bool is_bfloat(const char *p)
+{
+    size_t n = 0;
+    while (in_name(p[n]))
+        n++;
+    return memmem(p, n, ".bf16", 5) != NULL;
+}
+
+void modifiers_rewrite(const char *ptx, struct strbuf *out)
+{
+    static const char modifier[] = ".ftz";
+    sb_append(out, "", 0);
+    for (const char *at; (at = strstr(ptx, modifier)) != NULL;) {
+        const char *name = at;
+        while (name > ptx && in_name(name[-1]))
+            name--;
+        bool drop = is_bfloat(name);
+        size_t n = strlen(modifier);
+        sb_append(out, ptx, (size_t)(at - ptx) + (drop ? 0 : n));
+        ptx = at + n;
+    }
+    sb_append(out, ptx, strlen(ptx));
+}
+
+bool modifiers_rewrite_file(const char *path, struct diag *d)
+{
+    char *ptx = file_read(path, NULL, d);
+    struct strbuf out = {0};
+    if (ptx != NULL)
+        modifiers_rewrite(ptx, &out);
+    bool ok = ptx != NULL && file_write(path, out.items, out.count, d);
+    sb_free(&out);
+    free(ptx);
+    return ok;
+}

@@ -1,0 +1,203 @@
+/* Running clang's front end on a source file, again where the file must be rewritten for it; see
+ * compilation.h. */
+#include "weircc/driver/compilation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "weircc/device/llvm/clusters.h"
+#include "weircc/messages/excerpts.h"
+#include "weircc/messages/mended_messages.h"
+#include "weircc/source/launches.h"
+#include "weircc/work/depfile.h"
+
+char *intermediate(struct driver *dr, const char *source, const char *suffix)
+{
+    return work_file(&dr->work, source, suffix, &dr->diag);
+}
+
+/* Asks a compiler for its rule; NULL when none is wanted. */
+static char *ask_for_rule(struct compilation *c, struct strlist *argv)
+{
+    struct driver *dr = c->dr;
+    if (!dr->build.dependencies)
+        return NULL;
+    bool only = dr->build.phase == PHASE_DEPENDENCIES;
+    char *file = intermediate(dr, c->job->input, ".dep");
+    if (file == NULL)
+        return NULL;
+    list_add(argv, "-M%s%s", dr->build.skip_system ? "M" : "", only ? "" : "D");
+    list_add(argv, "-MF");
+    list_add(argv, "%s", file);
+    return file;
+}
+
+int run_compiler(struct compilation *c, struct strlist *argv, const char *phase, const char *output,
+                 struct strbuf *errors)
+{
+    struct driver *dr = c->dr;
+    char *rule = ask_for_rule(c, argv);
+    if (dr->diag.text[0] != '\0')
+        return 1;
+    list_add(argv, "%s", c->job->input);
+    if (output != NULL) {
+        list_add(argv, "-o");
+        list_add(argv, "%s", output);
+    }
+    int status = work_run(&dr->work, argv, phase, errors, &dr->diag);
+    if (status == 0 && rule != NULL && !dr->work.dryrun &&
+        !depfile_read(rule, &c->prerequisites, &dr->diag))
+        status = 1;
+    return status;
+}
+
+void show(struct compilation *c, struct strbuf *errors)
+{
+    if (errors->count > 0)
+        messages_show(&c->messages, errors->items);
+    sb_free(errors);
+}
+
+static bool rewrite(struct compilation *c, enum pass pass, const char *text)
+{
+    struct diag *d = &c->dr->diag;
+    if (c->dr->work.dryrun)
+        return true;
+    /* the host pass may have nothing to mend of what the device pass had */
+    if (c->mend && !mend_file(text, &c->plan, d) && (pass == PASS_DEVICE || d->text[0] != '\0'))
+        return false;
+    return !c->launches ||
+           launches_rewrite_file(text, pass == PASS_DEVICE ? LAUNCH_DEVICE : LAUNCH_HOST, d);
+}
+
+void add_launch_options(struct strlist *argv, const struct cmdline *options)
+{
+    list_add(argv, "-mllvm");
+    list_add(argv, "-funcspec-max-clones=0");
+    if (!command_has_lines(options))
+        list_add(argv, "-gline-directives-only");
+}
+
+/* Runs a pass on preprocessed text that is rewritten. */
+static int run_rewritten(struct compilation *c, enum pass pass, const struct strlist *command,
+                         const struct run *run, struct strbuf *errors)
+{
+    struct driver *dr = c->dr;
+    char *text = intermediate(dr, c->job->input, ".rewritten.cu");
+    if (text == NULL)
+        return 1;
+    struct strlist argv = {0};
+    list_add_all(&argv, NULL, command);
+    list_add(&argv, "-E");
+    int status = run_compiler(c, &argv, "clang (preprocess)", text, errors);
+    if (status != 0 || !rewrite(c, pass, text))
+        return status != 0 ? status : 1;
+    struct strlist rest = {0};
+    command_preprocessed(&rest, command);
+    list_add(&rest, "%s", run->mode);
+    list_add(&rest, "-Wno-parentheses-equality"); /* those of macros are the program's now */
+    if (c->mend)
+        list_add(&rest, "-ferror-limit=0"); /* all that is to be learnt, at once */
+    if (c->mend && c->plan.delayed && pass == PASS_DEVICE)
+        list_add(&rest, "-fdelayed-template-parsing");
+    /* what only launches use that the host does not make seems unused there; about that the device
+     * pass has said all */
+    if (c->launches && pass == PASS_HOST)
+        list_add(&rest, "-Wno-unused");
+    if (c->launches && pass == PASS_DEVICE)
+        add_launch_options(&rest, &dr->options);
+    list_add(&rest, "%s", text);
+    if (run->output != NULL) {
+        list_add(&rest, "-o");
+        list_add(&rest, "%s", run->output);
+    }
+    return work_run(&dr->work, &rest, run->phase, errors, &dr->diag);
+}
+
+/* Runs a pass on the text as it is, or as it must be rewritten by what is known so far. */
+static int run_once(struct compilation *c, enum pass pass, const struct strlist *command,
+                    const struct run *run, struct strbuf *errors)
+{
+    struct strlist argv = {0};
+    list_add_all(&argv, NULL, command);
+    if (c->clusters && pass == PASS_DEVICE)
+        list_add(&argv, "-D" CLUSTERS_MARK "=1");
+    if (c->mend || c->launches)
+        return run_rewritten(c, pass, &argv, run, errors);
+    list_add(&argv, "%s", run->mode);
+    return run_compiler(c, &argv, run->phase, run->output, errors);
+}
+
+/* What the messages say, however they are coloured. */
+static bool say(const struct strbuf *messages, bool (*what)(const char *messages))
+{
+    char *plain = excerpts_plain(messages->items, messages->count);
+    bool said = what(plain);
+    free(plain);
+    return said;
+}
+
+/* Learns from the messages of a pass that failed what else must be done for the file. */
+static bool learn(struct compilation *c, const struct strbuf *errors)
+{
+    bool clusters = errors->count > 0 && !c->clusters && say(errors, clusters_are_why);
+    bool launches =
+        errors->count > 0 && !c->launches && c->dr->build.rdc && say(errors, launches_are_why);
+    c->clusters = c->clusters || clusters;
+    c->launches = c->launches || launches;
+    return clusters || launches;
+}
+
+/* Runs a pass until nothing more is learnt from what it says. */
+static int run_learning(struct compilation *c, enum pass pass, const struct strlist *command,
+                        const struct run *run, struct strbuf *errors)
+{
+    int status;
+    while ((status = run_once(c, pass, command, run, errors)) != 0 && learn(c, errors))
+        sb_free(errors);
+    return status;
+}
+
+/* The same of slips in the text. */
+static bool learn_slips(struct compilation *c, const struct strbuf *errors)
+{
+    char *plain = excerpts_plain(errors->items, errors->count);
+    bool more = mend_learn(plain, &c->plan);
+    free(plain);
+    return more;
+}
+
+int run_pass(struct compilation *c, enum pass pass, const struct strlist *command,
+             const struct run *run)
+{
+    struct strbuf errors = {0};
+    int status = run_learning(c, pass, command, run, &errors);
+    bool mending = c->mend;
+    bool more = status != 0 && errors.count > 0 && learn_slips(c, &errors);
+    struct strbuf refused = {0}; /* what is said of mended text */
+    while (more) {
+        struct strbuf mended = {0};
+        c->mend = true;
+        int again = run_learning(c, pass, command, run, &mended);
+        more = again != 0 && mended.count > 0 && learn_slips(c, &mended);
+        struct strbuf *keep = again == 0 ? &errors : &refused;
+        if (again == 0 || mended_messages_any(&mended)) {
+            struct strbuf old = *keep;
+            *keep = mended;
+            mended = old;
+        }
+        status = again == 0 ? 0 : status;
+        sb_free(&mended);
+    }
+    if (status != 0 && mending) { /* the device pass has mended it, and there is no other text */
+        sb_free(&refused);
+        refused = errors;
+        errors = (struct strbuf){0};
+    }
+    if (status != 0 && refused.count > 0)
+        mended_messages_choose(&refused, &errors);
+    sb_free(&refused);
+    c->mend = status == 0 ? c->mend : mending;
+    show(c, &errors);
+    return status;
+}

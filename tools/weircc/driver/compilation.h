@@ -1,0 +1,50 @@
+/* compilation: one source file on its way, and running clang's front end on it (compilation.c).
+ * compile.c does what comes around that. */
+#ifndef WEIRCC_COMPILATION_H
+#define WEIRCC_COMPILATION_H
+
+#include "weircc/driver/driver.h"
+#include "weircc/messages/messages.h"
+#include "weircc/source/mend.h"
+
+/* One source file on its way. */
+struct compilation {
+    struct driver *dr;
+    const struct job *job;
+    struct messages messages;
+    struct strlist prerequisites; /* of the rule for make */
+    bool mend;                    /* the source is compiled by way of mend */
+    struct mend_plan plan;        /* what is mended */
+    bool launches;                /* and by way of launches: device code launches kernels */
+    bool clusters;                /* kernels have __cluster_dims__ (clusters.h) */
+    char *gpu_ptx;                /* the second form of the device code, NULL: it needs none */
+};
+
+/* One run of clang on it. */
+struct run {
+    const char *mode;   /* the option that says what is wanted: -S, -c ... */
+    const char *phase;  /* for the --time table */
+    const char *output; /* NULL: none */
+};
+
+/* The path of an intermediate file; NULL and the driver's message when there can be none. */
+char *intermediate(struct driver *dr, const char *source, const char *suffix);
+
+/* Runs one compiler on the input. `output` NULL: it writes none, or to standard output. `errors`
+ * NULL: it speaks for itself. */
+int run_compiler(struct compilation *c, struct strlist *argv, const char *phase, const char *output,
+                 struct strbuf *errors);
+
+/* Shows messages and frees them. */
+void show(struct compilation *c, struct strbuf *errors);
+
+/* Code in which a call may be a launch: a copy of a kernel for certain arguments would be no
+ * kernel, and lines are for warnings (launch_ptx.h). */
+void add_launch_options(struct strlist *argv, const struct cmdline *options);
+
+/* Runs a pass of clang. What clang refuses, but may take when it is rewritten, is tried again. When
+ * it refuses mended text, too, the messages are those of that (mended_messages.h). */
+int run_pass(struct compilation *c, enum pass pass, const struct strlist *command,
+             const struct run *run);
+
+#endif

@@ -1,0 +1,40 @@
+/* steps: what weircc itself does to a file between two commands.
+ *
+ * --verbose and --dryrun list a step as "weircc --step=NAME FILE...", a command that a shell can
+ * run. Such a command reads no options, from the environment or elsewhere. */
+#ifndef WEIRCC_STEPS_H
+#define WEIRCC_STEPS_H
+
+#include "weircc/driver/driver.h"
+
+enum step {
+    STEP_FATBIN,         /* PTX, fat binary: writes the container */
+    STEP_FATBIN_BOTH,    /* PTX, its form for GPUs (gpu/form.h), fat binary: the same with both */
+    STEP_CUBIN,          /* PTX, container: the same for the one that stands for a cubin */
+    STEP_DEVICE_LINK,    /* architecture, PTX, any files: links their device code (device_link.h) */
+    STEP_DEVICE_SYMBOLS, /* fat binary, assembler text: writes what puts it into an object */
+    STEP_BOOLS,          /* LLVM text: rewrites it in place (bools.h) */
+    STEP_CASTS,          /* LLVM text: rewrites it in place (casts.h, math_calls.h) */
+    STEP_CASTS_LOWER,    /* LLVM text after LLVM's passes: the same */
+    STEP_GRID_CONSTANTS, /* LLVM text: rewrites it in place (grid_constants.h) */
+    STEP_DEBUG_DATA,     /* LLVM text: rewrites it in place (debug_data.h) */
+    STEP_MODIFIERS,      /* PTX: rewrites it in place (modifiers.h) */
+    STEP_HOST_TEXT,      /* preprocessed text, C++: writes the host half (ccbin/host_text.h) */
+    STEP_HOST_RECORDS, /* fat binary, assembler text: adds what it registers (ccbin/host_records.h)
+                        */
+    STEP_HOST_RECORDS_RDC, /* the same for relocatable device code */
+    STEP_PROTECT,          /* object file: rewrites it in place (entities.h) */
+    STEP_PROTECT_TEXT,     /* assembler text: the same */
+    STEP_CPLUSPLUS,        /* assembler text, C++: writes what -cuda asks for (cplusplus.h) */
+};
+
+/* Carries a step out, or only lists it. Files that the step does not have are NULL. Exit status. */
+int step_run(struct driver *dr, enum step step, const char *first, const char *second,
+             const char *third);
+/* The same for a step that has any number of files. */
+int step_run_all(struct driver *dr, enum step step, const struct strlist *files);
+
+/* The command "weircc --step=NAME FILE...". Exit status, -1 when the arguments are none. */
+int step_command(int argc, char **argv);
+
+#endif

@@ -1,0 +1,280 @@
+/* Execution space specifiers that differ between declarations; see specifiers.h. */
+#include "weircc/source/specifiers.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weircc/source/tokens.h"
+
+/* ---- what clang says ---- */
+
+/* A message's first line: FILE:LINE:COLUMN: KIND: TEXT */
+struct message {
+    const char *file;
+    int file_length;
+    long line;
+    const char *text; /* from the kind on */
+};
+
+/* A number at p and a colon after it; NULL: not so. */
+static const char *read_number(const char *p, long *number)
+{
+    char *end;
+    if (!isdigit((unsigned char)*p))
+        return NULL;
+    *number = strtol(p, &end, 10);
+    return *end == ':' ? end + 1 : NULL;
+}
+
+static bool read_message(const char *p, struct message *m)
+{
+    long column;
+    size_t n = strcspn(p, "\n");
+    for (const char *colon = p; (colon = memchr(colon, ':', n - (size_t)(colon - p))) != NULL;
+         colon++) {
+        const char *next = read_number(colon + 1, &m->line);
+        if (next == NULL || (next = read_number(next, &column)) == NULL)
+            continue;
+        m->file = p;
+        m->file_length = (int)(colon - p);
+        m->text = next + (*next == ' ');
+        return true;
+    }
+    return false;
+}
+
+static bool begins(const char *p, const char *with) { return strncmp(p, with, strlen(with)) == 0; }
+
+/* Whether a line (which does not end with NUL) holds the words. */
+static bool line_says(const char *line, const char *words)
+{
+    const char *at = strstr(line, words);
+    return at != NULL && at < line + strcspn(line, "\n");
+}
+
+static const char *next_line(const char *p)
+{
+    p += strcspn(p, "\n");
+    return p + (*p == '\n');
+}
+
+/* The text of a line of an excerpt after its margin; NULL: it is none. */
+static const char *after_margin(const char *p)
+{
+    p += strspn(p, " 0123456789");
+    return *p == '|' ? p + 1 : NULL;
+}
+
+/* Which of the words `word` (n long) of the text this is that stands at `at`. */
+static int ordinal_of(const char *text, const char *at, size_t n)
+{
+    int ordinal = 0;
+    for (const char *p = text; p <= at; p += token_length(p))
+        ordinal += token_length(p) == n && strncmp(p, at, n) == 0;
+    return ordinal;
+}
+
+/* The place that a message names, by the line that it shows and the caret below. */
+static bool read_place(const char *p, const struct message *m, struct specifier_place *place)
+{
+    const char *source = next_line(p);
+    const char *caret = after_margin(next_line(source));
+    source = after_margin(source);
+    if (source == NULL || caret == NULL)
+        return false;
+    size_t column = strcspn(caret, "^\n");
+    if (caret[column] != '^' || column >= strcspn(source, "\n") || !token_is_word(source[column]))
+        return false;
+    size_t n = token_length(source + column);
+    place->file = xprintf("%.*s", m->file_length, m->file);
+    place->line = m->line;
+    place->word = xprintf("%.*s", (int)n, source + column);
+    place->ordinal = ordinal_of(source, source + column, n);
+    return true;
+}
+
+/* Adds it, unless it is known. */
+static bool add_place(struct specifier_places *places, struct specifier_place *place, bool host)
+{
+    for (size_t i = 0; i < places->count; i++) {
+        struct specifier_place *known = &places->items[i];
+        if (known->line != place->line || known->ordinal != place->ordinal ||
+            strcmp(known->word, place->word) != 0 || strcmp(known->file, place->file) != 0)
+            continue;
+        bool more = host && !known->host;
+        known->host |= host;
+        free(place->file);
+        free(place->word);
+        return more;
+    }
+    place->host = host;
+    vec_push(places, *place);
+    return true;
+}
+
+/* What a definition is refused for. */
+enum refusal { OTHER, OVERLOADS, MATCHES_NONE };
+
+static enum refusal refusal_of(const char *text)
+{
+    if (begins(text, "error: out-of-line definition of '") &&
+        line_says(text, "does not match any declaration"))
+        return MATCHES_NONE;
+    if (line_says(text, "' cannot overload __") &&
+        line_says(text, "__host__ __device__ function") && !line_says(text, "__global__"))
+        return OVERLOADS;
+    return OTHER;
+}
+
+bool specifiers_learn(const char *messages, struct specifier_places *places)
+{
+    bool more = false, pending = false;
+    enum refusal refusal = OTHER;
+    struct specifier_place definition = {0};
+    for (const char *p = messages; *p != '\0'; p = next_line(p)) {
+        struct message m;
+        struct specifier_place declaration = {0};
+        if (!read_message(p, &m))
+            continue;
+        if (begins(m.text, "error: ") || begins(m.text, "warning: ")) {
+            if (pending) {
+                free(definition.file);
+                free(definition.word);
+            }
+            refusal = refusal_of(m.text);
+            pending = refusal != OTHER && read_place(p, &m, &definition);
+            continue;
+        }
+        const char *note = refusal == OVERLOADS ? "note: previous declaration is here"
+                                                : "note: member declaration nearly matches";
+        if (refusal == OTHER || !begins(m.text, note) || !read_place(p, &m, &declaration))
+            continue;
+        more |= add_place(places, &declaration, refusal == OVERLOADS);
+        if (pending)
+            more |= add_place(places, &definition, refusal == OVERLOADS);
+        pending = false;
+    }
+    if (pending) {
+        free(definition.file);
+        free(definition.word);
+    }
+    return more;
+}
+
+/* ---- the text ---- */
+
+/* Reads a line marker: # LINE "FILE". False: it is none. */
+static bool read_marker(const char *p, struct strbuf *file, long *line)
+{
+    char *end;
+    if (p[0] != '#' || p[1] != ' ' || !isdigit((unsigned char)p[2]))
+        return false;
+    *line = strtol(p + 2, &end, 10);
+    if (end[0] != ' ' || end[1] != '"')
+        return false;
+    file->count = 0;
+    for (const char *c = end + 2; *c != '"' && *c != '\n' && *c != '\0'; c++) {
+        c += *c == '\\' && c[1] != '\0';
+        sb_append(file, c, 1);
+    }
+    return true;
+}
+
+/* The place's name in its line, of n characters; NULL: it is not there. */
+static const char *find_word(const char *line, size_t n, const struct specifier_place *place)
+{
+    size_t length = strlen(place->word);
+    int ordinal = 0;
+    for (const char *p = line; p < line + n; p += token_length(p))
+        if (token_length(p) == length && strncmp(p, place->word, length) == 0 &&
+            ++ordinal == place->ordinal)
+            return p;
+    return NULL;
+}
+
+static const char *back_over_blanks(const char *begin, const char *p)
+{
+    while (p > begin && isspace((unsigned char)p[-1]))
+        p--;
+    return p;
+}
+
+/* Before the classes and namespaces that stand before a name (`n::C<T>::`). */
+static const char *before_scopes(const char *begin, const char *name)
+{
+    for (;;) {
+        const char *p = back_over_blanks(begin, name);
+        if (p - begin < 3 || p[-1] != ':' || p[-2] != ':')
+            return name;
+        p = back_over_blanks(begin, p - 2);
+        if (p > begin && p[-1] == '>') {
+            int depth = 0;
+            do {
+                p--;
+                depth += *p == '>' ? 1 : *p == '<' ? -1 : 0;
+            } while (p > begin && depth > 0);
+            p = back_over_blanks(begin, p);
+        }
+        if (p == begin || !token_is_word(p[-1]))
+            return name;
+        while (p > begin && token_is_word(p[-1]))
+            p--;
+        name = p;
+    }
+}
+
+/* Writes one line, of n characters, with the specifiers of its places. */
+static int write_line(const char *line, size_t n, const struct specifier_places *places,
+                      const char *file, long number, struct strbuf *out)
+{
+    static const char device[] = "__attribute__((device)) ";
+    static const char both[] = "__attribute__((host)) __attribute__((device)) ";
+    int written = 0;
+    size_t done = 0;
+    while (done < n) { /* from left to right, the places in no order */
+        const char *at = NULL;
+        bool host = false;
+        for (size_t i = 0; i < places->count; i++) {
+            const struct specifier_place *place = &places->items[i];
+            if (place->line != number || strcmp(place->file, file) != 0)
+                continue;
+            const char *word = find_word(line, n, place);
+            if (word == NULL || word < line + done)
+                continue;
+            const char *begin = before_scopes(line, word);
+            if (begin < line + done || (at != NULL && begin >= at))
+                continue;
+            at = begin;
+            host = place->host;
+        }
+        if (at == NULL)
+            break;
+        sb_append(out, line + done, (size_t)(at - line) - done);
+        sb_printf(out, "%s%c", host ? both : device, *at);
+        done = (size_t)(at - line) + 1;
+        written++;
+    }
+    sb_append(out, line + done, n - done);
+    return written;
+}
+
+int specifiers_write(const char *text, const struct specifier_places *places, struct strbuf *out)
+{
+    struct strbuf file = {0};
+    long number = 0;
+    int written = 0;
+    for (const char *p = text; *p != '\0';) {
+        size_t n = strcspn(p, "\n");
+        n += p[n] == '\n';
+        if (read_marker(p, &file, &number)) {
+            sb_append(out, p, n);
+        } else {
+            written += write_line(p, n, places, file.count > 0 ? file.items : "", number, out);
+            number++;
+        }
+        p += n;
+    }
+    sb_free(&file);
+    return written;
+}

@@ -1,0 +1,50 @@
+/* work: running commands, and the intermediate files between them.
+ *
+ * Every command is listed with --verbose and --dryrun, on standard error as nvcc lists it ("#$ "
+ * and the command). --dryrun also writes the commands to standard output as a script for sh, unless
+ * that is a terminal. Intermediate files are in a directory of this process alone, which is removed
+ * at the end, however the end comes (a signal included). */
+#ifndef WEIRCC_WORK_H
+#define WEIRCC_WORK_H
+
+#include "weircc/options/options.h"
+
+struct work {
+    bool dryrun;           /* list, do not run */
+    bool list;             /* list */
+    char *directory;       /* of intermediate files; NULL until one is needed */
+    bool keep;             /* the directory is the user's: nothing is removed */
+    struct strlist files;  /* intermediate files that may exist */
+    struct strlist timing; /* lines of the --time table */
+    const char *time_file; /* where they go, or NULL */
+};
+
+/* Prepares; also takes SIGINT, SIGTERM, SIGHUP and SIGPIPE over. */
+bool work_open(struct work *w, const struct cmdline *c, struct diag *d);
+
+/* The path of an intermediate file made from `source` ("dir/a.cu" and ".ptx": "<directory>/a.ptx").
+ */
+char *work_file(struct work *w, const char *source, const char *suffix, struct diag *d);
+
+/* Runs a command. Its standard error goes to `errors` if given. The result is its exit status,
+ * 127 and a message when it cannot be started, 128 + n when signal n ended it. */
+int work_run(struct work *w, const struct strlist *argv, const char *phase, struct strbuf *errors,
+             struct diag *d);
+
+/* Arguments as one line, each quoted for the shell where it must be. The caller frees it. */
+char *work_quoted(const struct strlist *argv);
+
+/* Writes a line into the script that --dryrun makes; otherwise does nothing. */
+void work_script(const struct work *w, const char *text);
+
+/* Lists a command that is carried out in this process. True when it is to be carried out. */
+bool work_show(const struct work *w, const struct strlist *argv);
+
+/* Removes the intermediate files, writes the --time table. Ends the process by the signal that has
+ * come meanwhile, if one has. */
+void work_close(struct work *w);
+
+/* "a" for "dir/a.cu". */
+char *stem_of(const char *path);
+
+#endif
