@@ -7,7 +7,8 @@
    docs/upcalls.md says the same.
 2. Each thread-local variable, and each function type or struct with function pointers that a header
    offers, is named in docs/upcalls.md; and what is named there exists.
-3. No source file is longer, and no directory of src/ or tools/ holds more files, than a reader can survey.
+3. No source file of src/ or tools/ is longer, and no directory of theirs or of tests/ holds more files, than a
+   reader can survey.
 4. Each function of the driver API that uses objects begins with HOLD (src/device/hold.h), or does nothing but call
    one that does.
 5. The directories of tools/weircc know only those before them (WEIRCC), as the table in docs/weircc.md lists them.
@@ -168,16 +169,16 @@ def check_layer_table(root, errors):
         errors.append(f"docs/upcalls.md: {len(listed)} layers, not {len(allowed)}")
 
 
-def check_sizes(texts, errors):
-    directories = {}
+def check_sizes(root, texts, errors):
     for path, text in texts.items():
         lines = text.count("\n")
         if lines > MAX_LINES:
             errors.append(f"{path}: {lines} lines, more than {MAX_LINES}")
-        directories[os.path.dirname(path)] = directories.get(os.path.dirname(path), 0) + 1
-    for directory, count in directories.items():
-        if count > MAX_FILES:
-            errors.append(f"{directory}: {count} files, more than {MAX_FILES}")
+    for top in ("src", "tools", "tests"):
+        for directory, _, names in os.walk(os.path.join(root, top)):
+            count = sum(name.endswith((".c", ".h", ".cpp", ".def", ".inc", ".cu", ".py")) for name in names)
+            if count > MAX_FILES:
+                errors.append(f"{os.path.relpath(directory, root)}: {count} files, more than {MAX_FILES}")
 
 
 def check_opening(texts, errors):
@@ -225,7 +226,7 @@ def main():
     check_layer_table(root, errors)
     tools = {path: read(root, path) for path in sources(root, "tools")}
     check_weircc(root, tools, errors)
-    check_sizes(texts | tools, errors)
+    check_sizes(root, texts | tools, errors)
     check_opening(texts, errors)
     for e in errors:
         print(e)
