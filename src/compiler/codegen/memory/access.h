@@ -83,17 +83,23 @@ void scatter_lanes(struct codegen *cg, const struct access *a, struct lane_addre
 
 /* ---- two_runs.c ---- */
 
-/* Lanes in two runs, of neighbours each: if i1 `fits` holds, those in lanes[n], a mask, are at
- * first[n] plus their number times what a lane accesses; the first run's numbers are the lower. */
+/* Lanes in two runs, of neighbours each: those in lanes[n], a mask, are at first[n] plus their number
+ * times what a lane accesses; the first run's numbers are the lower. */
 struct two_runs {
-    LLVMValueRef fits, first[2], lanes[2];
+    LLVMValueRef first[2], lanes[2];
+    LLVMValueRef mask, mask_vec;          /* of all lanes */
+    LLVMBasicBlockRef scattered, joined; /* where lanes go that are not in two runs; where all meet */
 };
 
-/* Are lanes that are no neighbours all the same likely to lie in two runs? */
-bool two_runs_likely(const struct codegen *cg, const struct access *a,
-                     const struct lane_addresses *at);
-void find_two_runs(struct codegen *cg, const struct access *a, const struct lane_addresses *at,
-                   struct two_runs *r);
+/* Where lanes that are no neighbours are likely to lie in two runs: tests that, and begins what is
+ * done if they do. False: they are not likely to, and nothing is emitted. Then one run is the active
+ * lanes after the other, and code for scattered lanes follows, and what both come to. Each end gives
+ * the block that comes from there, for a phi. */
+bool two_runs_begin(struct codegen *cg, const struct access *a, const struct lane_addresses *at,
+                    struct two_runs *r);
+void two_runs_activate(struct codegen *cg, const struct two_runs *r, int n);
+LLVMBasicBlockRef two_runs_else(struct codegen *cg, const struct two_runs *r);
+LLVMBasicBlockRef two_runs_end(struct codegen *cg, const struct two_runs *r);
 
 /* ---- masked.c ---- */
 

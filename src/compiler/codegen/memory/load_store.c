@@ -350,33 +350,22 @@ static void load_scattered(struct codegen *cg, const struct access *a, struct la
 {
     LLVMBuilderRef b = cg->alu.b;
     struct two_runs r;
-    if (!two_runs_likely(cg, a, at)) {
+    if (!two_runs_begin(cg, a, at, &r)) {
         gather_lanes(cg, a, at, out);
         return;
     }
-    find_two_runs(cg, a, at, &r);
-    LLVMBasicBlockRef yes = new_bb(cg, "two_runs"), no = new_bb(cg, "scattered"),
-                      join = new_bb(cg, "joined");
-    LLVMBuildCondBr(b, r.fits, yes, no);
-    LLVMPositionBuilderAtEnd(b, yes);
-    LLVMValueRef mask = cg->mask, mask_vec = cg->mask_vec, v[2], both[2];
+    LLVMValueRef v[2], both[2];
+    LLVMBasicBlockRef from[2];
     for (int n = 0; n < 2; n++) {
-        cg->mask = r.lanes[n];
-        cg->mask_vec = NULL;
+        two_runs_activate(cg, &r, n);
         v[n] = load_wide(cg, a, r.first[n], 0, JIT_WARP);
     }
     both[0] = LLVMBuildSelect(b, mask_vector(cg), v[1], v[0], "");
-    cg->mask = mask;
-    cg->mask_vec = mask_vec;
-    yes = LLVMGetInsertBlock(b);
-    LLVMBuildBr(b, join);
-    LLVMPositionBuilderAtEnd(b, no);
+    from[0] = two_runs_else(cg, &r);
     gather_lanes(cg, a, at, &both[1]);
-    no = LLVMGetInsertBlock(b);
-    LLVMBuildBr(b, join);
-    LLVMPositionBuilderAtEnd(b, join);
+    from[1] = two_runs_end(cg, &r);
     out[0] = LLVMBuildPhi(b, LLVMTypeOf(both[0]), "");
-    LLVMAddIncoming(out[0], both, (LLVMBasicBlockRef[]){yes, no}, 2);
+    LLVMAddIncoming(out[0], both, from, 2);
 }
 
 static void load_divergent(struct codegen *cg, const struct access *a, LLVMValueRef *out)
@@ -651,33 +640,21 @@ static void store_contiguous(struct codegen *cg, const struct access *a, unsigne
 static void store_scattered(struct codegen *cg, const struct access *a, struct lane_addresses *at,
                             LLVMValueRef *v)
 {
-    LLVMBuilderRef b = cg->alu.b;
     struct two_runs r;
-    if (!two_runs_likely(cg, a, at)) {
+    if (!two_runs_begin(cg, a, at, &r)) {
         scatter_lanes(cg, a, at, v);
         return;
     }
-    find_two_runs(cg, a, at, &r);
-    LLVMBasicBlockRef yes = new_bb(cg, "two_runs"), no = new_bb(cg, "scattered"),
-                      join = new_bb(cg, "joined");
-    LLVMBuildCondBr(b, r.fits, yes, no);
-    LLVMPositionBuilderAtEnd(b, yes);
-    LLVMValueRef mask = cg->mask, mask_vec = cg->mask_vec;
     for (int n = 0; n < 2; n++) {
-        cg->mask = r.lanes[n];
-        cg->mask_vec = NULL;
+        two_runs_activate(cg, &r, n);
         if (blends(cg, a))
             store_blended(cg, a, v[0], r.first[n], 0, JIT_WARP);
         else
             store_masked(cg, a, v[0], r.first[n], 0, JIT_WARP);
     }
-    cg->mask = mask;
-    cg->mask_vec = mask_vec;
-    LLVMBuildBr(b, join);
-    LLVMPositionBuilderAtEnd(b, no);
+    two_runs_else(cg, &r);
     scatter_lanes(cg, a, at, v);
-    LLVMBuildBr(b, join);
-    LLVMPositionBuilderAtEnd(b, join);
+    two_runs_end(cg, &r);
 }
 
 static void store_divergent(struct codegen *cg, const struct access *a, LLVMValueRef *v)

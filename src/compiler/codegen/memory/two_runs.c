@@ -9,8 +9,8 @@
 /* Kernels of more instructions than these are to become code that is small. */
 enum { MOST_INSTRUCTIONS = 1000 };
 
-bool two_runs_likely(const struct codegen *cg, const struct access *a,
-                     const struct lane_addresses *at)
+static bool likely(const struct codegen *cg, const struct access *a,
+                   const struct lane_addresses *at)
 {
     return (at->index != NULL || at->at != NULL) && a->vec == 1 && !a->windowed &&
            a->uniformity.seg == SEG_NONE && a->uniformity.hint_seg != SEG_NONE &&
@@ -46,8 +46,9 @@ static LLVMValueRef start_by_index(struct codegen *cg, const struct lane_address
     return LLVMBuildAdd(b, w->base, LLVMBuildMul(b, wide, c64(cg, w->scale), ""), "");
 }
 
-void find_two_runs(struct codegen *cg, const struct access *a, const struct lane_addresses *at,
-                   struct two_runs *r)
+/* Finds the runs. i1: all active lanes are in one of them. */
+static LLVMValueRef find(struct codegen *cg, const struct access *a,
+                         const struct lane_addresses *at, struct two_runs *r)
 {
     LLVMBuilderRef b = cg->alu.b;
     bool indexed = at->index != NULL && at->scale == a->bytes;
@@ -57,13 +58,13 @@ void find_two_runs(struct codegen *cg, const struct access *a, const struct lane
         LLVMBuildSub(b, v, lane_constants(cg, t, indexed ? 1 : (int64_t)a->bytes, SEG_WARP), "");
     LLVMValueRef active = mask_bits(cg);
     end_lanes(cg, ends);
-    r->fits = LLVMConstInt(cg->i1, 1, false);
+    LLVMValueRef fits = LLVMConstInt(cg->i1, 1, false);
     for (int n = 0; n < 2; n++) {
         LLVMValueRef x = LLVMBuildExtractElement(b, from, ends[n], "");
         LLVMValueRef same = LLVMBuildICmp(b, LLVMIntEQ, from, splat(cg, x, JIT_WARP), "");
         r->lanes[n] = LLVMBuildAnd(b, bits_of(cg, same), active, "");
         start[n] = indexed ? start_by_index(cg, at, LLVMBuildExtractElement(b, v, ends[n], ""),
-                                            ends[n], n == 1, &r->fits)
+                                            ends[n], n == 1, &fits)
                            : x;
         if (a->space == PTX_SPACE_SHARED)
             r->first[n] = byte_offset(cg, cg->block.shared, LLVMBuildSExt(b, x, cg->i64, ""));
@@ -82,5 +83,49 @@ void find_two_runs(struct codegen *cg, const struct access *a, const struct lane
         LLVMBuildICmp(b, LLVMIntEQ, bad, LLVMConstNull(LLVMTypeOf(bad)), ""),
     };
     for (int n = 0; n < 3; n++)
-        r->fits = LLVMBuildAnd(b, r->fits, more[n], "");
+        fits = LLVMBuildAnd(b, fits, more[n], "");
+    return fits;
+}
+
+bool two_runs_begin(struct codegen *cg, const struct access *a, const struct lane_addresses *at,
+                    struct two_runs *r)
+{
+    if (!likely(cg, a, at))
+        return false;
+    LLVMValueRef fits = find(cg, a, at, r);
+    LLVMBasicBlockRef yes = new_bb(cg, "two_runs");
+    r->scattered = new_bb(cg, "scattered");
+    r->joined = new_bb(cg, "joined");
+    r->mask = cg->mask;
+    r->mask_vec = cg->mask_vec;
+    LLVMBuildCondBr(cg->alu.b, fits, yes, r->scattered);
+    LLVMPositionBuilderAtEnd(cg->alu.b, yes);
+    return true;
+}
+
+void two_runs_activate(struct codegen *cg, const struct two_runs *r, int n)
+{
+    cg->mask = r->lanes[n];
+    cg->mask_vec = NULL;
+}
+
+/* Leaves the block that the builder is in for another, and goes on with code in a third. */
+static LLVMBasicBlockRef leave(struct codegen *cg, LLVMBasicBlockRef to, LLVMBasicBlockRef next)
+{
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(cg->alu.b);
+    LLVMBuildBr(cg->alu.b, to);
+    LLVMPositionBuilderAtEnd(cg->alu.b, next);
+    return from;
+}
+
+LLVMBasicBlockRef two_runs_else(struct codegen *cg, const struct two_runs *r)
+{
+    cg->mask = r->mask;
+    cg->mask_vec = r->mask_vec;
+    return leave(cg, r->joined, r->scattered);
+}
+
+LLVMBasicBlockRef two_runs_end(struct codegen *cg, const struct two_runs *r)
+{
+    return leave(cg, r->joined, r->joined);
 }
