@@ -31,12 +31,16 @@ static inline unsigned mem_alignment(const struct access *a)
     return mem_natural(a);
 }
 
-/* ---- load_store.c ---- */
+/* ---- addresses.c ---- */
 
 /* Faults where `address` (an i64, as it is in its space) is not a multiple of `due`: the same for
  * all active lanes. */
 void mem_fault_if_misaligned(struct codegen *cg, unsigned space, LLVMValueRef address,
                              unsigned due);
+/* The CPU takes any address, a GPU does not: each pointer of a segment that is not known to be
+ * aligned is tested (E2). */
+void mem_check_pointer(struct codegen *cg, const struct access *a, LLVMValueRef p, unsigned seg,
+                       int s);
 /* i1: is any lane of segment s active? There is a mask. */
 LLVMValueRef mem_segment_active(struct codegen *cg, unsigned seg, int s);
 /* Base of an address operand for one segment, as an i64 in its own space. */
@@ -83,18 +87,19 @@ void scatter_lanes(struct codegen *cg, const struct access *a, struct lane_addre
 
 /* ---- two_runs.c ---- */
 
-/* Lanes in two runs, of neighbours each: those in lanes[n], a mask, are at first[n] plus their number
- * times what a lane accesses; the first run's numbers are the lower. */
+/* Lanes in two runs, of neighbours each: those in lanes[n], a mask, are at first[n] plus their
+ * number times what a lane accesses; the first run's numbers are the lower. */
 struct two_runs {
     LLVMValueRef first[2], lanes[2];
-    LLVMValueRef mask, mask_vec;          /* of all lanes */
-    LLVMBasicBlockRef scattered, joined; /* where lanes go that are not in two runs; where all meet */
+    LLVMValueRef mask, mask_vec; /* of all lanes */
+    LLVMBasicBlockRef scattered; /* where lanes go that are not in two runs */
+    LLVMBasicBlockRef joined;    /* where both go afterwards */
 };
 
 /* Where lanes that are no neighbours are likely to lie in two runs: tests that, and begins what is
- * done if they do. False: they are not likely to, and nothing is emitted. Then one run is the active
- * lanes after the other, and code for scattered lanes follows, and what both come to. Each end gives
- * the block that comes from there, for a phi. */
+ * done if they do. False: they are not likely to, and nothing is emitted. Then one run is the
+ * active lanes after the other, and code for scattered lanes follows, and what both come to. Each
+ * end gives the block that comes from there, for a phi. */
 bool two_runs_begin(struct codegen *cg, const struct access *a, const struct lane_addresses *at,
                     struct two_runs *r);
 void two_runs_activate(struct codegen *cg, const struct two_runs *r, int n);

@@ -11,11 +11,6 @@
 #include "compiler/codegen/scalar_functions.h"
 #include "compiler/codegen/values.h"
 
-unsigned mem_space(const struct ptx_instr *i)
-{
-    return i->nspaces > 0 && i->spaces[0] != PTX_SPACE_NONE ? i->spaces[0] : PTX_SPACE_GENERIC;
-}
-
 static struct access describe_access(struct codegen *cg, const struct ptx_instr *i,
                                      const struct ptx_operand *at)
 {
@@ -53,138 +48,6 @@ static LLVMTypeRef atomic_vector_type(struct codegen *cg, const struct access *a
     return bits == 128 ? LLVMVectorType(cg->i64, 2) : LLVMIntTypeInContext(cg->alu.ctx, bits);
 }
 
-/* Is the alignment known at compile time? */
-static bool known_aligned(const struct access *a)
-{
-    return mem_alignment(a) == 1 || (a->space == PTX_SPACE_PARAM && a->at->reg < 0) ||
-           (a->uniformity.seg != SEG_NONE &&
-            (1ull << (a->uniformity.align & 63)) >= mem_alignment(a));
-}
-
-/* Faults when `bad` (i1) holds; the builder is left where it does not. */
-static void fault_if(struct codegen *cg, LLVMValueRef bad, LLVMValueRef mask, LLVMValueRef address)
-{
-    LLVMBasicBlockRef yes = new_bb(cg, "misaligned"), no = new_bb(cg, "aligned");
-    LLVMBuildCondBr(cg->alu.b, bad, yes, no);
-    LLVMPositionBuilderAtEnd(cg->alu.b, yes);
-    emit_fault(cg, JIT_FAULT_MISALIGNED, mask, address);
-    LLVMBuildUnreachable(cg->alu.b);
-    LLVMPositionBuilderAtEnd(cg->alu.b, no);
-}
-
-void mem_fault_if_misaligned(struct codegen *cg, unsigned space, LLVMValueRef address, unsigned due)
-{
-    LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef low = LLVMBuildAnd(b, address, c64(cg, due - 1), "");
-    LLVMValueRef bad = LLVMBuildICmp(b, LLVMIntNE, low, c64(cg, 0), "");
-    if (space == PTX_SPACE_SHARED)
-        address = LLVMBuildAdd(b, address, LLVMBuildPtrToInt(b, cg->block.shared, cg->i64, ""), "");
-    fault_if(cg, bad, mask_bits(cg), address);
-}
-
-void fault_misaligned_lanes(struct codegen *cg, LLVMValueRef lanes, LLVMValueRef at)
-{
-    LLVMBuilderRef b = cg->alu.b;
-    LLVMBasicBlockRef yes = new_bb(cg, "misaligned"), no = new_bb(cg, "aligned");
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, lanes, c32(cg, 0), ""), yes, no);
-    LLVMPositionBuilderAtEnd(b, yes);
-    LLVMValueRef lane = lowest_lane(cg, lanes);
-    LLVMValueRef address = LLVMBuildExtractElement(b, at, lane, "");
-    if (LLVMTypeOf(address) != cg->i64) /* an offset into shared memory */
-        address = LLVMBuildPtrToInt(
-            b, byte_offset(cg, cg->block.shared, LLVMBuildZExt(b, address, cg->i64, "")), cg->i64,
-            "");
-    emit_fault(cg, JIT_FAULT_MISALIGNED, lanes, address);
-    LLVMBuildUnreachable(b);
-    LLVMPositionBuilderAtEnd(b, no);
-}
-
-/* i1: is any lane of segment s active? */
-LLVMValueRef mem_segment_active(struct codegen *cg, unsigned seg, int s)
-{
-    uint32_t lanes = seg == SEG_WARP ? 0xffffffffu : ((1u << (1 << seg)) - 1) << (s << seg);
-    LLVMValueRef m = LLVMBuildAnd(cg->alu.b, cg->mask, c32(cg, lanes), "");
-    return LLVMBuildICmp(cg->alu.b, LLVMIntNE, m, c32(cg, 0), "");
-}
-
-/* The CPU takes any address, a GPU does not: each pointer that is not known to be aligned is tested
- * (E2). */
-static void check_pointer(struct codegen *cg, const struct access *a, LLVMValueRef p, unsigned seg,
-                          int s)
-{
-    if (known_aligned(a))
-        return;
-    LLVMValueRef v = LLVMBuildPtrToInt(cg->alu.b, p, cg->i64, "");
-    LLVMValueRef low = LLVMBuildAnd(cg->alu.b, v, c64(cg, mem_alignment(a) - 1), "");
-    LLVMValueRef bad = LLVMBuildICmp(cg->alu.b, LLVMIntNE, low, c64(cg, 0), "");
-    if (seg != SEG_WARP && cg->mask != NULL) /* the pointer of an inactive segment may be
-                                                anything */
-        bad = LLVMBuildAnd(cg->alu.b, bad, mem_segment_active(cg, seg, s), "");
-    if (cg->serialized->executes != NULL)
-        bad = LLVMBuildAnd(cg->alu.b, bad, cg->serialized->executes, "");
-    fault_if(cg, bad, mask_bits(cg), v);
-}
-
-/* The address of a segment's first lane in a register. In one of 32 bits, which shared addresses
- * may have, it may lie below 0 while those of the lanes that take part do not (`if (t >= n) x = s[t
- * - n]`): these come right when it has its sign. */
-static LLVMValueRef register_base(struct codegen *cg, const struct ptx_operand *o, unsigned seg,
-                                  int s)
-{
-    const struct jreg *r = &cg->k->regs[o->reg];
-    bool moves = r->uniformity.stride != 0 || r->uniformity.brk != 0;
-    if (!moves || ptx_type_bits((enum ptx_type)r->type) != 32)
-        return operand_scalar(cg, o, PTX_U64, seg, s);
-    return LLVMBuildSExt(cg->alu.b, operand_scalar(cg, o, PTX_U32, seg, s), cg->i64, "");
-}
-
-/* Base of an address operand for one segment, as an i64 in its own space. */
-LLVMValueRef mem_base(struct codegen *cg, const struct ptx_operand *o, unsigned seg, int s)
-{
-    struct ptx_operand p = *o;
-    LLVMValueRef v;
-    if (o->reg >= 0) {
-        p.kind = PTX_OPR_REG;
-        v = register_base(cg, &p, seg, s);
-    } else if (o->var != NULL) {
-        p.kind = PTX_OPR_SYM;
-        return operand_scalar(cg, &p, PTX_U64, seg, s);
-    } else {
-        return c64(cg, (uint64_t)o->offset);
-    }
-    return o->offset ? LLVMBuildAdd(cg->alu.b, v, c64(cg, (uint64_t)o->offset), "") : v;
-}
-
-/* Where the window of the warp's lane 0 starts. */
-static LLVMValueRef local_window(struct codegen *cg)
-{
-    LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef lane =
-        LLVMBuildZExt(b, LLVMBuildShl(b, cg->w, c32(cg, SEG_WARP), ""), cg->i64, "");
-    return byte_offset(cg, cg->block.local, LLVMBuildMul(b, lane, cg->block.local_stride, ""));
-}
-
-LLVMValueRef mem_pointer(struct codegen *cg, const struct access *a, unsigned seg, int s)
-{
-    LLVMValueRef v = cg->k->one_lane ? scalar_area(cg, a->at) : NULL;
-    if (v != NULL)
-        return v;
-    v = mem_base(cg, a->at, seg, s);
-    if (a->windowed && cg->k->one_lane)
-        return byte_offset(cg, scalar_window(cg), v);
-    if (a->windowed)
-        return byte_offset(cg, local_window(cg), v);
-    if (a->space == PTX_SPACE_SHARED)
-        return byte_offset(cg, cg->block.shared, v);
-    if (a->space == PTX_SPACE_PARAM && a->at->reg < 0 && a->at->var != NULL) {
-        /* stay based on the parameter pointer, which LLVM can follow */
-        LLVMValueRef off = LLVMBuildSub(
-            cg->alu.b, v, LLVMBuildPtrToInt(cg->alu.b, cg->block.params, cg->i64, ""), "");
-        return byte_offset(cg, cg->block.params, off);
-    }
-    return LLVMBuildIntToPtr(cg->alu.b, v, cg->ptr, "");
-}
-
 LLVMValueRef speculative_select(struct codegen *cg, LLVMValueRef yes, LLVMValueRef no)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -208,34 +71,6 @@ static LLVMValueRef speculative_pointer(struct codegen *cg, const struct access 
     if (cg->serialized->executes == NULL || (a->space == PTX_SPACE_PARAM && a->at->reg < 0))
         return p;
     return speculative_select(cg, p, cg->safe_opaque);
-}
-
-LLVMValueRef address_vector(struct codegen *cg, const struct ptx_operand *o, unsigned space)
-{
-    LLVMBuilderRef b = cg->alu.b;
-    struct ptx_operand p = *o;
-    LLVMValueRef v;
-    if (o->reg >= 0) {
-        p.kind = PTX_OPR_REG;
-        v = operand_vector(cg, &p, PTX_U64);
-        if (o->offset)
-            v = LLVMBuildAdd(b, v, splat(cg, c64(cg, (uint64_t)o->offset), JIT_WARP), "");
-    } else {
-        v = splat(cg, mem_base(cg, o, SEG_WARP, 0), JIT_WARP);
-    }
-    if (space == PTX_SPACE_SHARED)
-        v = LLVMBuildAdd(
-            b, v, splat(cg, LLVMBuildPtrToInt(b, cg->block.shared, cg->i64, ""), JIT_WARP), "");
-    if (space == PTX_SPACE_LOCAL) {
-        LLVMValueRef first =
-            LLVMBuildZExt(b, LLVMBuildShl(b, cg->w, c32(cg, SEG_WARP), ""), cg->i64, "");
-        LLVMValueRef lane = from_segments(cg, &first, SEG_WARP, 1);
-        LLVMValueRef base = LLVMBuildPtrToInt(b, cg->block.local, cg->i64, "");
-        v = LLVMBuildAdd(
-            b, v, LLVMBuildMul(b, lane, splat(cg, cg->block.local_stride, JIT_WARP), ""), "");
-        v = LLVMBuildAdd(b, v, splat(cg, base, JIT_WARP), "");
-    }
-    return v;
 }
 
 /* ---- shuffles for vector elements ---- */
@@ -322,7 +157,7 @@ static void load_contiguous(struct codegen *cg, const struct access *a, unsigned
     int lanes = 1 << seg;
     interleave_prefetch(cg, a->at, a->space, p, nsegs(seg), (uint64_t)mem_natural(a) << seg);
     for (int s = 0; s < nsegs(seg); s++) {
-        check_pointer(cg, a, p[s], seg, s);
+        mem_check_pointer(cg, a, p[s], seg, s);
         LLVMValueRef v =
             a->backwards ? load_backwards(cg, a, p[s]) : load_wide(cg, a, p[s], s << seg, lanes);
         for (int k = 0; k < a->vec; k++)
@@ -435,7 +270,7 @@ static bool load_from_words(struct codegen *cg, const struct access *a, LLVMValu
     LLVMValueRef parts[8][MAX_SEGS];
     for (int s = 0; s < nsegs(seg); s++) {
         LLVMValueRef p = mem_pointer(cg, a, seg, s);
-        check_pointer(cg, a, p, seg, s);
+        mem_check_pointer(cg, a, p, seg, s);
         LLVMValueRef within =
             LLVMBuildAnd(b, LLVMBuildPtrToInt(b, p, cg->i64, ""), c64(cg, words.bytes - 1), "");
         LLVMValueRef start = byte_offset(cg, p, LLVMBuildNeg(b, within, ""));
@@ -521,7 +356,7 @@ bool emit_load(struct codegen *cg, const struct ptx_instr *i)
         LLVMValueRef v[8][MAX_SEGS];
         for (int s = 0; s < nsegs(a.uniformity.seg); s++) {
             LLVMValueRef p = mem_pointer(cg, &a, a.uniformity.seg, s);
-            check_pointer(cg, &a, p, a.uniformity.seg, s);
+            mem_check_pointer(cg, &a, p, a.uniformity.seg, s);
             p = speculative_pointer(cg, &a, p);
             if (a.uniformity.seg != SEG_WARP && cg->mask != NULL)
                 p = LLVMBuildSelect(cg->alu.b, mem_segment_active(cg, a.uniformity.seg, s), p,
@@ -618,7 +453,7 @@ static void store_contiguous(struct codegen *cg, const struct access *a, unsigne
     unsigned align = a->bytes * (unsigned)a->vec;
     LLVMValueRef m = mask_vector(cg);
     for (int s = 0; s < nsegs(seg); s++) {
-        check_pointer(cg, a, p[s], seg, s);
+        mem_check_pointer(cg, a, p[s], seg, s);
         LLVMValueRef part[8];
         for (int k = 0; k < a->vec; k++)
             part[k] = seg == SEG_WARP ? v[k] : repeat_lanes(cg, v[k], s << seg, lanes, 1);
@@ -706,7 +541,7 @@ static void store_uniform(struct codegen *cg, const struct access *a,
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef p = mem_pointer(cg, a, SEG_WARP, 0);
-    check_pointer(cg, a, p, SEG_WARP, 0);
+    mem_check_pointer(cg, a, p, SEG_WARP, 0);
     p = speculative_pointer(cg, a, p);
     if (is_atomic_vector(a)) {
         LLVMValueRef all = LLVMGetPoison(LLVMVectorType(a->elem, (unsigned)a->vec));

@@ -4,15 +4,22 @@
 
 #include "compiler/codegen/codegen.h"
 
+/* ---- addresses.c ---- */
+
+/* The state space that an instruction accesses. */
+unsigned mem_space(const struct ptx_instr *i);
+/* Every active lane's generic address, or its address within a window, as <32 x i64>. */
+LLVMValueRef address_vector(struct codegen *cg, const struct ptx_operand *o, unsigned space);
+/* Faults as misaligned where `lanes` (active ones) is not 0, with the first one's element of `at`:
+ * <32 x i64> addresses, or <32 x i32> offsets into shared memory; the builder is left where no lane
+ * faults. */
+void fault_misaligned_lanes(struct codegen *cg, LLVMValueRef lanes, LLVMValueRef at);
+
 /* ---- load_store.c ---- */
 
 /* ld, ldu and st. */
 bool emit_load(struct codegen *cg, const struct ptx_instr *i);
 bool emit_store(struct codegen *cg, const struct ptx_instr *i);
-/* The state space that an instruction accesses. */
-unsigned mem_space(const struct ptx_instr *i);
-/* Every active lane's generic address, or its address within a window, as <32 x i64>. */
-LLVMValueRef address_vector(struct codegen *cg, const struct ptx_operand *o, unsigned space);
 /* What a load or store like `i` does at another address, with the lanes' elements as vectors: type,
  * state space and vector size are i's, the active lanes the current ones. */
 void load_lanes(struct codegen *cg, const struct ptx_instr *i, const struct ptx_operand *at,
@@ -24,10 +31,6 @@ void store_lanes(struct codegen *cg, const struct ptx_instr *i, const struct ptx
 bool mem_permutes(struct codegen *cg, const struct ptx_instr *i);
 /* In front of a load, i1: are its active lanes likely to be neighbours? */
 LLVMValueRef likely_adjacent(struct codegen *cg, const struct ptx_instr *load);
-/* Faults as misaligned where `lanes` (active ones) is not 0, with the first one's element of `at`:
- * <32 x i64> addresses, or <32 x i32> offsets into shared memory; the builder is left where no lane
- * faults. */
-void fault_misaligned_lanes(struct codegen *cg, LLVMValueRef lanes, LLVMValueRef at);
 
 /* ---- atomics.c ---- */
 
