@@ -7,11 +7,26 @@
 # interval leaves out the three least and the three greatest of 20: where the runtimes are equal, all of it is
 # above 1 in one row of 770, so in one table of 27. A row is called dearer where it is.
 # Then come pools under the allocations of data frames (bench/frames.cu). Without a GPU or NVIDIA's runtime it
-# says so and ends well.
+# says so and ends well. `gpu.sh BUILD --compile-only` compiles the programs, GPU or not.
 set -eu
 build=$(cd "$1" && pwd)
 rounds=${2:-20}
 here=$(cd "$(dirname "$0")" && pwd)
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+compile() {
+    compiler=nvcc
+    [ ! -x "$build/bin/weircc" ] || compiler="$build/bin/weircc -arch=sm_80"
+    cc -O3 -march=native -c "$here/texture_loops.c" -o "$work/texture_loops.o"
+    $compiler -std=c++17 -O2 -cudart shared "$here/api.cu" "$work/texture_loops.o" -o "$work/api"
+    $compiler -std=c++17 -O2 -cudart shared "$here/frames.cu" -o "$work/frames"
+    $compiler -std=c++17 -O2 -cudart none "$here/both.cpp" -o "$work/both" -ldl
+}
+if [ "$rounds" = --compile-only ]; then
+    compile
+    exit 0
+fi
 
 . "$here/../tests/gpu/find_driver.sh"
 find_runtime() {
@@ -30,17 +45,10 @@ if [ -z "$runtime" ]; then
     exit 0
 fi
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 mkdir "$work/ours" "$work/theirs"
 ln -s "$build/lib/libcudart.so.13" "$work/ours/"
 ln -s "$runtime" "$work/theirs/"
-compiler=nvcc
-[ ! -x "$build/bin/weircc" ] || compiler="$build/bin/weircc -arch=sm_80"
-for program in api frames; do
-    $compiler -std=c++17 -O2 -cudart shared "$here/$program.cu" -o "$work/$program"
-done
-$compiler -std=c++17 -O2 -cudart none "$here/both.cpp" -o "$work/both" -ldl
+compile
 # Two CPUs that share a cache, as a rule: where a process runs differs by more than the runtimes do.
 pin=
 command -v taskset >/dev/null 2>&1 && taskset -c 2,3 true 2>/dev/null && pin='taskset -c 2,3'
