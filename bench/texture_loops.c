@@ -1,6 +1,8 @@
 /* texture_loops: bilinear reads as a C programmer writes them by hand for AVX2, with the arithmetic
  * of textures: positions rounded to 1/256, weights that are shared out in whole 1/256, sums exact
- * and rounded once. Eight readers side by side, as the kernels of api.cu read. */
+ * and rounded once. Left out is what images of usual numbers do not need: elements cut off below 28
+ * bits of the largest, ties away from zero, infinities, NaN, coordinates of any size. Eight readers
+ * side by side, as the kernels of api.cu read. */
 #include "texture_loops.h"
 
 #if defined(__AVX2__) && defined(__FMA__)

@@ -16,6 +16,7 @@
 #include "driver/observers.h"
 #include "loader/loader.h"
 #include "memory/view.h"
+#include "texture/texture.h"
 #include "weir/weir.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -166,6 +167,7 @@ static void init_once(void)
     mem_site_set_words(call_words);
     jit_set_names(symbol_short);
     observers_begin();
+    texture_use_vectors(env_lists(ENV_VECTORS, "256") ? 256 : 512);
     pthread_atfork(NULL, NULL, on_fork);
     if (env_check("memory"))
         mem_check_begin();

@@ -277,6 +277,7 @@ static const struct {
     {"cluster_wait", (void *)weir_rt_cluster_wait},
     {"cluster_map", (void *)weir_rt_cluster_map},
     {"tex", (void *)weir_rt_tex},
+    {"tex_one", (void *)weir_rt_tex_one},
     {"texture_query", (void *)weir_rt_texture_query},
     {"surface", (void *)weir_rt_surface},
 };

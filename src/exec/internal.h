@@ -287,6 +287,8 @@ struct grid_env {
 
 /* Textures and surfaces: `instr` is a struct texture_instr, handles and coordinates come in arrays
  * of 32 lanes, and so do the results. */
+void weir_rt_tex_one(struct jit_block *j, uint32_t instr, uint32_t mask, uint64_t handle,
+                     const uint32_t (*coordinates)[JIT_WARP], uint32_t (*out)[JIT_WARP]);
 void weir_rt_tex(struct jit_block *j, uint32_t instr, uint32_t mask, const uint64_t *handles,
                  const uint32_t (*coordinates)[JIT_WARP], uint32_t (*out)[JIT_WARP]);
 void weir_rt_texture_query(struct jit_block *j, uint32_t instr, uint32_t mask,

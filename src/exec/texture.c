@@ -57,6 +57,15 @@ static void fetch(const struct texture *t, struct texture_instr i, uint32_t mask
         texture_fetch(t, i, coordinates, out);
 }
 
+/* All lanes hold one handle, as the compiler knows. */
+void weir_rt_tex_one(struct jit_block *j, uint32_t instr, uint32_t mask, uint64_t handle,
+                     const uint32_t (*coordinates)[LANES], uint32_t (*out)[LANES])
+{
+    const struct texture *t = described(j, mask, handle, TEXTURE_TAG);
+    check_others(j, mask, (uint64_t)t->base, __builtin_return_address(0));
+    fetch(t, texture_instr_of(instr), mask, coordinates, out);
+}
+
 void weir_rt_tex(struct jit_block *j, uint32_t instr, uint32_t mask, const uint64_t *handles,
                  const uint32_t (*coordinates)[LANES], uint32_t (*out)[LANES])
 {

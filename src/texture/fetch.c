@@ -7,6 +7,7 @@
 
 #include "texture/corners.h"
 #include "texture/filter.h"
+#include "texture/plane.h"
 
 WARP_INLINE void filter_type(const struct fetch *f, unsigned axes, enum texel_type type,
                              uint32_t (*out)[LANES])
@@ -130,8 +131,8 @@ WARP_INLINE void fetch_gather(const struct fetch *f, unsigned component, uint32_
 }
 
 /* Linear memory: elements by number, zeros outside, no filter, address mode or offset. */
-WARP_INLINE void fetch_buffer(const struct texture *t, struct texture_instr i,
-                              const uint32_t (*in)[LANES], uint32_t (*out)[LANES])
+static WARP_CLONES void fetch_buffer(const struct texture *t, struct texture_instr i,
+                                     const uint32_t (*in)[LANES], uint32_t (*out)[LANES])
 {
     struct texel_addresses p;
     uint32_t inside[LANES];
@@ -154,26 +155,41 @@ void texture_pack_halves(uint32_t (*out)[LANES])
             out[r][l] = texel_half(out[2 * r][l]) | (uint32_t)texel_half(out[2 * r + 1][l]) << 16;
 }
 
-WARP_CLONES void texture_fetch(const struct texture *t, struct texture_instr i,
-                               const uint32_t (*coordinates)[LANES], uint32_t (*out)[LANES])
+static WARP_CLONES void fetch_any(const struct texture *t, struct texture_instr i,
+                                  const uint32_t (*coordinates)[LANES], uint32_t (*out)[LANES])
 {
-    if (t->buffer) {
-        fetch_buffer(t, i, coordinates, out);
+    struct fetch f; /* large: only what is used gets a value */
+    f.t = t;
+    f.bordered = false;
+    f.indices = i.integer;
+    f.linear = i.gather != 0 || (t->linear && !i.integer);
+    locate(&f, i, coordinates);
+    if (i.gather != 0) {
+        fetch_gather(&f, i.gather - 1, out);
+    } else if (f.linear) {
+        filter(&f, out);
     } else {
-        struct fetch f; /* large: only what is used gets a value */
-        f.t = t;
-        f.bordered = false;
-        f.indices = i.integer;
-        f.linear = i.gather != 0 || (t->linear && !i.integer);
-        locate(&f, i, coordinates);
-        if (i.gather != 0) {
-            fetch_gather(&f, i.gather - 1, out);
-        } else if (f.linear) {
-            filter(&f, out);
-        } else {
-            nearest_only(&f, out);
-        }
+        nearest_only(&f, out);
     }
+}
+
+/* A filtered read of a plane, by the CPU's vectors. */
+static bool fetch_plane(const struct texture *t, struct texture_instr i,
+                        const uint32_t (*coordinates)[LANES], uint32_t (*out)[LANES])
+{
+    if (!t->linear || i.geometry != GEOMETRY_2D || i.integer || i.gather != 0 || i.moved)
+        return false;
+    plane_function *here = plane_fetch_here();
+    return here != NULL && here(t, coordinates, out);
+}
+
+void texture_fetch(const struct texture *t, struct texture_instr i,
+                   const uint32_t (*coordinates)[LANES], uint32_t (*out)[LANES])
+{
+    if (t->buffer)
+        fetch_buffer(t, i, coordinates, out);
+    else if (!fetch_plane(t, i, coordinates, out))
+        fetch_any(t, i, coordinates, out);
     if (i.halves)
         texture_pack_halves(out);
 }

@@ -140,6 +140,18 @@ static void fill(reference &r)
     }
 }
 
+// Floats whose magnitudes differ much, zeros and equal ones: what is cut off counts, and halves of the last bit.
+static void fill_far(reference &r)
+{
+    float *element = (float *)r.bytes.data();
+    for (size_t i = 0; i < r.bytes.size() / sizeof *element; i++) {
+        float part = 1 + (float)(rand() & 0xffff) / 65536 + (float)(rand() & 127) * 0x1p-23f;
+        element[i] = rand() % 4 == 0 ? (float)(rand() % 3) : ldexpf(part, rand() % 48 - 24);
+        if (rand() % 2)
+            element[i] = -element[i];
+    }
+}
+
 static void check_modes(reference &r, int axes)
 {
     for (int mode = 0; mode < 4 * 2 * 2; mode++) {
@@ -182,6 +194,14 @@ int main(void)
                 fill(r);
                 check_modes(r, axes);
             }
+    for (int channels = 1; channels <= 4; channels *= 2)
+        for (int axes = 1; axes <= 3; axes++) {
+            reference r = {32, cudaChannelFormatKindFloat, channels,
+                           {sizes[axes - 1][0], sizes[axes - 1][1], sizes[axes - 1][2]}, {}, {}};
+            fill(r);
+            fill_far(r);
+            check_modes(r, axes);
+        }
     reference r = {8, cudaChannelFormatKindUnsigned, 4, {16, 8, 1}, {}, {}};
     fill(r);
     r.how.filterMode = cudaFilterModeLinear;

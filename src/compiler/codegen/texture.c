@@ -288,11 +288,12 @@ static LLVMValueRef store_coordinates(struct codegen *cg, const struct ptx_opera
     return slot;
 }
 
-/* void name(block, i32 instruction, i32 mask, handles [, coordinates], results or data) */
+/* void name(block, i32 instruction, i32 mask, handles [, coordinates], results or data); `handles`
+ * is a row of them, or one where the function takes one */
 static void call_texture(struct codegen *cg, const char *name, struct texture_instr t,
                          LLVMValueRef handles, LLVMValueRef coordinates, LLVMValueRef data)
 {
-    LLVMTypeRef params[6] = {cg->ptr, cg->i32, cg->i32, cg->ptr, cg->ptr, cg->ptr};
+    LLVMTypeRef params[6] = {cg->ptr, cg->i32, cg->i32, LLVMTypeOf(handles), cg->ptr, cg->ptr};
     LLVMValueRef args[6] = {cg->block.ptr, c32(cg, texture_instr_word(t)), mask_bits(cg), handles};
     unsigned n = 4;
     if (coordinates != NULL)
@@ -351,7 +352,12 @@ static bool emit_fetch(struct codegen *cg, const struct ptx_instr *i)
         store_rows(cg, where, GEOMETRY_GRADIENT_X, pick, geometry_gradients(g), PTX_F32);
         store_rows(cg, where, GEOMETRY_GRADIENT_Y, pick + 1, geometry_gradients(g), PTX_F32);
     }
-    call_texture(cg, "weir_rt_tex", t, store_handles(cg, &mem->items[0]), where, out);
+    struct uniformity handle = operand_uniformity(cg->k, &mem->items[0]);
+    if (is_uniform(&handle))
+        call_texture(cg, "weir_rt_tex_one", t,
+                     operand_scalar(cg, &mem->items[0], PTX_B64, SEG_WARP, 0), where, out);
+    else
+        call_texture(cg, "weir_rt_tex", t, store_handles(cg, &mem->items[0]), where, out);
     if (i->types[0] == PTX_F16)
         write_halves(cg, &i->operands[0], out);
     else
