@@ -272,6 +272,12 @@ static inline uint32_t pattern_lane(const struct pattern *p, uint32_t byte)
     return p->shift == SHIFT_ONE ? p->s.lane : (uint32_t)((int)byte - p->origin) >> p->shift;
 }
 
+/* One lane's: where such come, cells will be needed soon. */
+static inline bool pattern_is_single(const struct pattern *p)
+{
+    return p->shift == SHIFT_ONE && (p->s.how & STAMP_MANY) == 0;
+}
+
 enum { WORD_SHIFT = 2 };
 /* Whether each word is accessed by one lane as a whole, or not at all. */
 static inline bool pattern_in_words(const struct pattern *p)
@@ -404,6 +410,9 @@ static inline bool one_value(const uint64_t *values, uint32_t mask)
 }
 
 void line_access(struct line *line, const struct looking *l, const struct pattern *p);
+/* Forgets bytes [low, high) of the line. */
+void line_forget(struct line *line, struct hazard_block *b, quiet_words *quiet, uint32_t low,
+                 uint32_t high);
 
 /* Lines of global memory. They outlive the run, so that the next one finds them. */
 struct pages {
