@@ -549,7 +549,7 @@ static bool compile_optimize(struct session *s, struct diag *d)
     if (!large && (!run_passes(s, "function(break-crit-edges)", d) ||
                    (cold_sink(s->cg.alu.module), !run_passes(s, SINK_PIPELINE, d))))
         return false;
-    if (!large && prefetch_insert(s->cg.alu.module, s->data) &&
+    if (!large && prefetch_insert(s->cg.alu.module, s->data, is_long(&s->k)) &&
         !run_passes(s, PREFETCH_PIPELINE, d))
         return false;
     if (!large && s->k.lockstep)

@@ -11,20 +11,20 @@
 
 struct codegen;
 
-/* integer_narrowing.c. After the optimizer: arithmetic on vectors of which only the low 8 or 16 bits
- * of each lane are stored is done in elements of that width. */
+/* integer_narrowing.c. After the optimizer: arithmetic on vectors of which only the low 8 or 16
+ * bits of each lane are stored is done in elements of that width. */
 void narrow_integers(LLVMModuleRef m);
 
 /* cold_sinking.c. After the optimizer, with critical edges split: sinks values that only unlikely
  * paths need into these, through variables. False: there were none. */
 bool cold_sink(LLVMModuleRef m);
 
-/* software_prefetch.c. During code generation: marks a load or store that a block executes once, if
- * a prefetch for it may pay. */
+/* software_prefetch.c. During code generation: marks a load or store that a block executes once, or
+ * a load that fills a tile, if a prefetch for it may pay. */
 void prefetch_mark(struct codegen *cg, LLVMValueRef access, unsigned space);
-/* After the optimizer: inserts prefetches for later blocks before the marked accesses. False: none.
- */
-bool prefetch_insert(LLVMModuleRef m, LLVMTargetDataRef data);
+/* After the optimizer: inserts prefetches for later blocks before the marked accesses; by_panels:
+ * the block that runs next need not be the neighbour in x. False: none. */
+bool prefetch_insert(LLVMModuleRef m, LLVMTargetDataRef data, bool by_panels);
 
 /* shared_reload.c. After the optimizer, in kernels in lockstep: values that will have left the
  * registers are loaded from shared memory where it holds them; its first `shared_bytes` exist in

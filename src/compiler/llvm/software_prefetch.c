@@ -6,10 +6,13 @@
  * the stride between their addresses is known: the derivative of an address by ctaid.x, which is
  * computed here on LLVM IR, after the optimizer.
  *
- * Only for accesses that a block executes once (those in loops are many, and are streams that the
- * CPU recognizes), in kernels with barriers. A prefetch never faults, so the last blocks may
- * prefetch beyond the end. */
+ * Only in kernels with barriers. Accesses that a block executes once are prefetched for the next
+ * block. Loads in a loop, with which a block fills a tile before a barrier, go down many rows, a
+ * short piece of each; neighbouring blocks read neighbouring pieces. What such a load reads is
+ * prefetched where blocks some lines further will read it. A prefetch never faults, so the last
+ * blocks may prefetch beyond the end. */
 #include <stddef.h>
+#include <string.h>
 
 #include "abi/plugin.h"
 #include "base/base.h"
@@ -17,32 +20,61 @@
 #include "compiler/llvm/llvm_passes.h"
 
 enum {
-    LINE = 64,          /* bytes of a cache line */
-    MIN_STRIDE = 512,   /* closer ones read parts of the same rows */
-    MAX_DEPTH = 24,     /* of an address's expression */
+    LINE = 64,         /* bytes of a cache line */
+    MIN_STRIDE = 512,  /* closer ones read parts of the same rows */
+    PIECES_AHEAD = 96, /* bytes, from a piece of a row to the one that is prefetched: more
+                           drives others out of the cache, where rows are a power of two of bytes */
+    MAX_DEPTH = 24,    /* of an address's expression */
+    MAX_PHIS = 16,
+    MAX_STEPS = 400,    /* through one address's expression, whose parts may be shared */
     MAX_PREFETCHES = 64 /* of a kernel */
 };
 
-static unsigned metadata_kind(LLVMModuleRef m)
+/* Executed once, or a loop's loads that fill a tile. */
+enum mark { ONCE, FILLING, MARKS };
+
+static unsigned metadata_kind(LLVMModuleRef m, enum mark mark)
 {
-    static const char name[] = "weir.once";
-    return LLVMGetMDKindIDInContext(LLVMGetModuleContext(m), name, sizeof name - 1);
+    const char *name = mark == ONCE ? "weir.once" : "weir.filling";
+    return LLVMGetMDKindIDInContext(LLVMGetModuleContext(m), name, (unsigned)strlen(name));
+}
+
+/* The operand of an access that is its pointer; -1: it is none. */
+static int pointer_operand(LLVMValueRef access)
+{
+    if (LLVMIsALoadInst(access) != NULL)
+        return 0;
+    if (LLVMIsAStoreInst(access) != NULL)
+        return 1;
+    if (LLVMIsACallInst(access) == NULL)
+        return -1;
+    LLVMValueRef f = LLVMGetCalledValue(access);
+    unsigned id = LLVMIsAFunction(f) != NULL ? LLVMGetIntrinsicID(f) : 0;
+    return id != 0 && id == LLVMLookupIntrinsicID("llvm.masked.load", 16) ? 0 : -1;
 }
 
 void prefetch_mark(struct codegen *cg, LLVMValueRef access, unsigned space)
 {
     const struct jkernel *k = cg->k;
-    if (space == PTX_SPACE_GLOBAL && k->lockstep && k->barrier_loop == 0 && !k->opt->checked &&
-        cg->cur != NULL && cg->cur->depth == 0 &&
-        (LLVMIsALoadInst(access) != NULL || LLVMIsAStoreInst(access) != NULL))
-        LLVMSetMetadata(access, metadata_kind(cg->alu.module), cg->md.empty);
+    bool loads = LLVMIsALoadInst(access) != NULL, stores = LLVMIsAStoreInst(access) != NULL;
+    if (space != PTX_SPACE_GLOBAL || !k->lockstep || k->barrier_loop != 0 || k->opt->checked ||
+        cg->cur == NULL)
+        return;
+    if (cg->cur->depth == 0 && (loads || stores))
+        LLVMSetMetadata(access, metadata_kind(cg->alu.module, ONCE), cg->md.empty);
+    else if (cg->cur->depth > 0 && k->nresume > 1 && !stores && pointer_operand(access) == 0 &&
+             LLVMGetTypeKind(LLVMTypeOf(access)) == LLVMVectorTypeKind)
+        LLVMSetMetadata(access, metadata_kind(cg->alu.module, FILLING), cg->md.empty);
 }
 
 /* ---- derivatives ---- */
 
 struct derivation {
     LLVMBuilderRef b;
-    LLVMValueRef block; /* the function's argument, struct jit_block * */
+    LLVMValueRef block;          /* the function's argument, struct jit_block * */
+    int steps;                   /* that are left */
+    LLVMValueRef phis[MAX_PHIS]; /* that have been met: they are looked through once */
+    int nphis;
 };
 
 static bool is_ctaid(const struct derivation *t, LLVMValueRef load)
@@ -54,13 +86,33 @@ static bool is_ctaid(const struct derivation *t, LLVMValueRef load)
     return LLVMConstIntGetZExtValue(LLVMGetOperand(p, 1)) == offsetof(struct jit_block, ctaid);
 }
 
-static LLVMValueRef derive(const struct derivation *t, LLVMValueRef v, int depth);
+static bool is_vector(LLVMValueRef v)
+{
+    return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
+}
+
+static LLVMTypeRef scalar_type(LLVMValueRef v)
+{
+    return is_vector(v) ? LLVMGetElementType(LLVMTypeOf(v)) : LLVMTypeOf(v);
+}
+
+/* Element `lane` of a vector; a scalar itself. */
+static LLVMValueRef element(const struct derivation *t, LLVMValueRef v, unsigned lane)
+{
+    if (!is_vector(v))
+        return v;
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetTypeContext(LLVMTypeOf(v)));
+    return LLVMBuildExtractElement(t->b, v, LLVMConstInt(i32, lane, false), "");
+}
+
+static LLVMValueRef derive(struct derivation *t, LLVMValueRef v, unsigned lane, int depth);
 
 /* Of a sum or difference; NULL is zero. */
-static LLVMValueRef derive_sum(const struct derivation *t, LLVMValueRef v, bool minus, int depth)
+static LLVMValueRef derive_sum(struct derivation *t, LLVMValueRef v, bool minus, unsigned lane,
+                               int depth)
 {
-    LLVMValueRef x = derive(t, LLVMGetOperand(v, 0), depth);
-    LLVMValueRef y = derive(t, LLVMGetOperand(v, 1), depth);
+    LLVMValueRef x = derive(t, LLVMGetOperand(v, 0), lane, depth);
+    LLVMValueRef y = derive(t, LLVMGetOperand(v, 1), lane, depth);
     if (y == NULL)
         return x;
     if (x == NULL)
@@ -69,50 +121,108 @@ static LLVMValueRef derive_sum(const struct derivation *t, LLVMValueRef v, bool 
 }
 
 /* Of a product of which one factor is the same for all blocks. */
-static LLVMValueRef derive_product(const struct derivation *t, LLVMValueRef v, int depth)
+static LLVMValueRef derive_product(struct derivation *t, LLVMValueRef v, unsigned lane, int depth)
 {
     LLVMValueRef x = LLVMGetOperand(v, 0), y = LLVMGetOperand(v, 1);
-    LLVMValueRef dx = derive(t, x, depth), dy = derive(t, y, depth);
+    LLVMValueRef dx = derive(t, x, lane, depth), dy = derive(t, y, lane, depth);
     if (dx != NULL && dy != NULL)
         return NULL;
-    return dx != NULL   ? LLVMBuildMul(t->b, dx, y, "")
-           : dy != NULL ? LLVMBuildMul(t->b, x, dy, "")
+    return dx != NULL   ? LLVMBuildMul(t->b, dx, element(t, y, lane), "")
+           : dy != NULL ? LLVMBuildMul(t->b, element(t, x, lane), dy, "")
                         : NULL;
 }
 
-/* How much v grows from a block to the next in x, as far as that is plain to see; NULL: not at all.
- * An answer that is wrong, where a sum wraps around, costs nothing but time. */
-static LLVMValueRef derive(const struct derivation *t, LLVMValueRef v, int depth)
+/* Of what is made of another value's elements. */
+static LLVMValueRef derive_element(struct derivation *t, LLVMValueRef v, unsigned lane, int depth)
 {
-    LLVMTypeRef type = LLVMTypeOf(v);
-    if (depth == 0 || LLVMIsAInstruction(v) == NULL)
+    LLVMOpcode op = LLVMGetInstructionOpcode(v);
+    LLVMValueRef first = LLVMGetOperand(v, 0);
+    if (op == LLVMShuffleVector) {
+        int from = LLVMGetMaskValue(v, lane), n = (int)LLVMGetVectorSize(LLVMTypeOf(first));
+        if (from < 0)
+            return NULL;
+        return from < n ? derive(t, first, (unsigned)from, depth)
+                        : derive(t, LLVMGetOperand(v, 1), (unsigned)(from - n), depth);
+    }
+    LLVMValueRef at = LLVMGetOperand(v, op == LLVMExtractElement ? 1 : 2);
+    if (LLVMIsAConstantInt(at) == NULL)
         return NULL;
+    unsigned n = (unsigned)LLVMConstIntGetZExtValue(at);
+    if (op == LLVMExtractElement)
+        return derive(t, first, n, depth);
+    return n == lane ? derive(t, LLVMGetOperand(v, 1), 0, depth) : derive(t, first, lane, depth);
+}
+
+/* Of a value that is bounded by one that is the same for all blocks: most blocks lie within. */
+static LLVMValueRef derive_bounded(struct derivation *t, LLVMValueRef v, unsigned lane, int depth)
+{
+    static const char *const bounds[] = {"llvm.smin", "llvm.smax", "llvm.umin", "llvm.umax"};
+    LLVMValueRef f = LLVMGetCalledValue(v);
+    unsigned id = LLVMIsAFunction(f) != NULL ? LLVMGetIntrinsicID(f) : 0;
+    for (unsigned n = 0; id != 0 && n < WEIR_COUNT(bounds); n++)
+        if (id == LLVMLookupIntrinsicID(bounds[n], strlen(bounds[n]))) {
+            LLVMValueRef x = derive(t, LLVMGetOperand(v, 0), lane, depth);
+            return x != NULL ? x : derive(t, LLVMGetOperand(v, 1), lane, depth);
+        }
+    return NULL;
+}
+
+/* Of a value that is carried around a loop: as where it enters, if that is known anywhere. */
+static LLVMValueRef derive_phi(struct derivation *t, LLVMValueRef v, unsigned lane, int depth)
+{
+    for (int n = 0; n < t->nphis; n++)
+        if (t->phis[n] == v)
+            return NULL;
+    if (t->nphis == MAX_PHIS)
+        return NULL;
+    t->phis[t->nphis++] = v;
+    for (unsigned n = 0; n < LLVMCountIncoming(v); n++) {
+        LLVMValueRef x = derive(t, LLVMGetIncomingValue(v, n), lane, depth);
+        if (x != NULL && LLVMIsConstant(x))
+            return x;
+    }
+    return NULL;
+}
+
+/* How much v, or a vector's element `lane`, grows from a block to the next in x, as far as that is
+ * plain to see; NULL: not at all. An answer that is wrong, where a sum wraps around, costs nothing
+ * but time. */
+static LLVMValueRef derive(struct derivation *t, LLVMValueRef v, unsigned lane, int depth)
+{
+    if (depth == 0 || t->steps-- <= 0 || LLVMIsAInstruction(v) == NULL)
+        return NULL;
+    LLVMTypeRef type = scalar_type(v);
     switch (LLVMGetInstructionOpcode(v)) {
-    case LLVMLoad: return is_ctaid(t, v) ? LLVMConstInt(type, 1, false) : NULL;
+    case LLVMLoad: return !is_vector(v) && is_ctaid(t, v) ? LLVMConstInt(type, 1, false) : NULL;
     case LLVMAdd:
-    case LLVMOr: return derive_sum(t, v, false, depth - 1);
-    case LLVMSub: return derive_sum(t, v, true, depth - 1);
-    case LLVMMul: return derive_product(t, v, depth - 1);
+    case LLVMOr: return derive_sum(t, v, false, lane, depth - 1);
+    case LLVMSub: return derive_sum(t, v, true, lane, depth - 1);
+    case LLVMMul: return derive_product(t, v, lane, depth - 1);
     case LLVMShl: {
-        LLVMValueRef x = derive(t, LLVMGetOperand(v, 0), depth - 1);
-        return x == NULL ? NULL : LLVMBuildShl(t->b, x, LLVMGetOperand(v, 1), "");
+        LLVMValueRef x = derive(t, LLVMGetOperand(v, 0), lane, depth - 1);
+        return x == NULL ? NULL : LLVMBuildShl(t->b, x, element(t, LLVMGetOperand(v, 1), lane), "");
     }
     case LLVMZExt:
     case LLVMSExt:
     case LLVMTrunc: {
-        LLVMValueRef x = derive(t, LLVMGetOperand(v, 0), depth - 1);
+        LLVMValueRef x = derive(t, LLVMGetOperand(v, 0), lane, depth - 1);
         return x == NULL ? NULL : LLVMBuildIntCast2(t->b, x, type, true, "");
     }
     case LLVMAnd: /* a wider index cut to its bits */
         return LLVMIsAConstantInt(LLVMGetOperand(v, 1)) != NULL
-                   ? derive(t, LLVMGetOperand(v, 0), depth - 1)
+                   ? derive(t, LLVMGetOperand(v, 0), lane, depth - 1)
                    : NULL;
-    case LLVMIntToPtr: return derive(t, LLVMGetOperand(v, 0), depth - 1);
+    case LLVMIntToPtr: return derive(t, LLVMGetOperand(v, 0), lane, depth - 1);
     case LLVMGetElementPtr: /* of bytes */
         if (LLVMGetNumOperands(v) != 2 ||
             LLVMGetGEPSourceElementType(v) != LLVMInt8TypeInContext(LLVMGetTypeContext(type)))
             return NULL;
-        return derive_sum(t, v, false, depth - 1);
+        return derive_sum(t, v, false, lane, depth - 1);
+    case LLVMExtractElement:
+    case LLVMInsertElement:
+    case LLVMShuffleVector: return derive_element(t, v, lane, depth - 1);
+    case LLVMPHI: return derive_phi(t, v, lane, depth - 1);
+    case LLVMCall: return derive_bounded(t, v, lane, depth - 1);
     default: return NULL;
     }
 }
@@ -132,50 +242,72 @@ static LLVMValueRef block_stride(const struct derivation *t, LLVMValueRef d)
                         "");
 }
 
+/* The distance from a piece of a row to the one that is prefetched: that of some blocks; NULL:
+ * there are no rows that blocks share. */
+static LLVMValueRef pieces_stride(const struct derivation *t, LLVMValueRef d)
+{
+    int64_t n = LLVMIsAConstantInt(d) != NULL ? LLVMConstIntGetSExtValue(d) : 0;
+    int64_t size = n < 0 ? -n : n;
+    if (size == 0 || size >= MIN_STRIDE)
+        return NULL;
+    return LLVMBuildMul(
+        t->b, d, LLVMConstInt(LLVMTypeOf(d), (uint64_t)((PIECES_AHEAD + size - 1) / size), false),
+        "");
+}
+
 /* Prefetches what the access, of that many bytes, will touch in a later block. Returns the number
  * of prefetches. */
-static unsigned prefetch(const struct derivation *t, LLVMModuleRef m, LLVMValueRef access,
-                         uint64_t bytes)
+static unsigned prefetch(struct derivation *t, LLVMModuleRef m, LLVMValueRef access, uint64_t bytes,
+                         enum mark mark)
 {
     bool writes = LLVMIsAStoreInst(access) != NULL;
     LLVMContextRef c = LLVMGetModuleContext(m);
     LLVMTypeRef i32 = LLVMInt32TypeInContext(c), i64 = LLVMInt64TypeInContext(c);
     LLVMPositionBuilderBefore(t->b, access);
-    LLVMValueRef p = LLVMGetOperand(access, writes), d = derive(t, p, MAX_DEPTH);
+    t->steps = MAX_STEPS;
+    t->nphis = 0;
+    LLVMValueRef p = LLVMGetOperand(access, (unsigned)pointer_operand(access));
+    LLVMValueRef d = derive(t, p, 0, MAX_DEPTH);
+    if (d != NULL) {
+        d = LLVMBuildIntCast2(t->b, d, i64, true, "");
+        d = mark == ONCE ? block_stride(t, d) : pieces_stride(t, d);
+    }
     if (d == NULL)
         return 0;
     LLVMTypeRef ptr = LLVMTypeOf(p);
     unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", 13), count = 0;
     LLVMValueRef f = LLVMGetIntrinsicDeclaration(m, id, &ptr, 1);
     LLVMTypeRef type = LLVMIntrinsicGetType(c, id, &ptr, 1);
-    d = block_stride(t, LLVMBuildIntCast2(t->b, d, i64, true, ""));
     p = LLVMBuildGEP2(t->b, LLVMInt8TypeInContext(c), p, &d, 1, "");
     for (uint64_t at = 0; at < bytes; at += LINE, count++) {
         LLVMValueRef offset = LLVMConstInt(i64, at, false);
-        LLVMValueRef args[4] = {LLVMBuildGEP2(t->b, LLVMInt8TypeInContext(c), p, &offset, 1, ""),
-                                LLVMConstInt(i32, writes, false) /* to be read or written */,
-                                LLVMConstInt(i32, 2, false) /* into the second cache */,
-                                LLVMConstInt(i32, 1, false) /* data */};
+        LLVMValueRef args[4] = {
+            LLVMBuildGEP2(t->b, LLVMInt8TypeInContext(c), p, &offset, 1, ""),
+            LLVMConstInt(i32, writes, false) /* to be read or written */,
+            LLVMConstInt(i32, mark == ONCE ? 2 : 3, false) /* into the second or first cache */,
+            LLVMConstInt(i32, 1, false) /* data */};
         LLVMBuildCall2(t->b, type, f, args, 4, "");
     }
     return count;
 }
 
-bool prefetch_insert(LLVMModuleRef m, LLVMTargetDataRef data)
+bool prefetch_insert(LLVMModuleRef m, LLVMTargetDataRef data, bool by_panels)
 {
     LLVMValueRef fn = LLVMGetNamedFunction(m, JIT_ENTRY_SYMBOL);
-    unsigned kind = metadata_kind(m), count = 0;
-    struct derivation t = {LLVMCreateBuilderInContext(LLVMGetModuleContext(m)),
-                           LLVMGetParam(fn, 0)};
+    unsigned kind[MARKS] = {metadata_kind(m, ONCE), metadata_kind(m, FILLING)}, count = 0;
+    struct derivation t = {.b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m)),
+                           .block = LLVMGetParam(fn, 0)};
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b != NULL; b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i != NULL && count < MAX_PREFETCHES;
              i = LLVMGetNextInstruction(i)) {
-            bool writes = LLVMIsAStoreInst(i) != NULL;
-            if ((LLVMIsALoadInst(i) == NULL && !writes) || LLVMGetMetadata(i, kind) == NULL)
+            if (pointer_operand(i) < 0)
                 continue;
+            bool writes = LLVMIsAStoreInst(i) != NULL;
             uint64_t bytes = LLVMABISizeOfType(data, LLVMTypeOf(writes ? LLVMGetOperand(i, 0) : i));
-            if (bytes >= LINE)
-                count += prefetch(&t, m, i, bytes);
+            if (bytes >= LINE && LLVMGetMetadata(i, kind[ONCE]) != NULL)
+                count += prefetch(&t, m, i, bytes, ONCE);
+            else if (!by_panels && LLVMGetMetadata(i, kind[FILLING]) != NULL)
+                count += prefetch(&t, m, i, bytes, FILLING);
         }
     LLVMDisposeBuilder(t.b);
     return count > 0;

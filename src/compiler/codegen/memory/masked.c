@@ -5,7 +5,8 @@
  * each such access a test and a branch for every element: a hundred instructions and thirty blocks,
  * ten thousand blocks in kernels that copy tiles of f16, where they took most of the compile time.
  * Functions of the module make these accesses instead. They exist once for each size and are fast
- * in the usual cases: all lanes active, or a vector that lies in one page. */
+ * in the usual cases: all lanes active, or a vector that lies in one page. In kernels that are not
+ * large, loads of a vector in one page are emitted inline. */
 #include <stdio.h>
 
 #include "base/base.h"
@@ -14,6 +15,8 @@
 #include "compiler/codegen/values.h"
 
 enum { MAX_BYTES = 32 * JIT_WARP }; /* that a warp's lanes load at once */
+/* Kernels of more instructions than these are to become code that is small. */
+enum { MOST_INLINE = 1000 };
 
 /* What a function moves: `lanes` times `vec` neighbouring elements. */
 struct masked_access {
@@ -35,17 +38,20 @@ bool masked_native(const struct codegen *cg, unsigned bytes)
     return cg->alu.has_avx512 || (cg->alu.has_avx2 && bytes >= 4);
 }
 
-/* The lanes' bits of an i32 to a bit for each element. */
+/* The lanes' bits of an i32 to a bit for each element. For bytes, each of the four bytes of bits is
+ * brought to the eight lanes that it describes: no wider vector is made on the way. */
 static LLVMValueRef element_mask(struct codegen *cg, const struct masked_access *m,
                                  LLVMValueRef bits)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef each[JIT_WARP];
     unsigned idx[JIT_WARP * 16];
-    for (unsigned l = 0; l < m->lanes; l++)
-        each[l] = c32(cg, 1u << l);
-    LLVMValueRef v =
-        LLVMBuildAnd(b, splat(cg, bits, (int)m->lanes), LLVMConstVector(each, m->lanes), "");
+    for (unsigned l = 0; l < m->lanes; l++) {
+        each[l] = LLVMConstInt(cg->i8, 1u << l % 8, false);
+        idx[l] = l / 8;
+    }
+    LLVMValueRef v = LLVMBuildBitCast(b, bits, LLVMVectorType(cg->i8, 4), "");
+    v = LLVMBuildAnd(b, shuffle(cg, v, NULL, idx, m->lanes), LLVMConstVector(each, m->lanes), "");
     v = LLVMBuildICmp(b, LLVMIntNE, v, LLVMConstNull(LLVMTypeOf(v)), "");
     for (unsigned l = 0; l < m->lanes * m->vec; l++)
         idx[l] = l / m->vec;
@@ -73,6 +79,27 @@ static void copy_lanes(struct codegen *cg, LLVMValueRef fn, const struct masked_
     lane_loop_close(cg, &l);
 }
 
+/* Are there active lanes, and do all elements lie in one page? Then all can be read. */
+static LLVMValueRef readable(struct codegen *cg, const struct masked_access *m, LLVMValueRef p,
+                             LLVMValueRef bits)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    uint64_t size = (uint64_t)m->bytes * m->vec * m->lanes;
+    LLVMValueRef in_page =
+        LLVMBuildAnd(b, LLVMBuildPtrToInt(b, p, cg->i64, ""), c64(cg, WEIR_PAGE - 1), "");
+    LLVMValueRef one = LLVMBuildICmp(b, LLVMIntULE, in_page, c64(cg, WEIR_PAGE - size), "");
+    return LLVMBuildAnd(b, one, LLVMBuildICmp(b, LLVMIntNE, bits, c32(cg, 0), ""), "");
+}
+
+/* All elements, of which those of inactive lanes become zeros. */
+static LLVMValueRef load_all(struct codegen *cg, const struct masked_access *m, LLVMValueRef p,
+                             LLVMValueRef bits, LLVMValueRef *load)
+{
+    *load = LLVMBuildLoad2(cg->alu.b, m->type, p, "");
+    LLVMSetAlignment(*load, m->bytes);
+    return LLVMBuildSelect(cg->alu.b, element_mask(cg, m, bits), *load, LLVMConstNull(m->type), "");
+}
+
 /* The function (pointer, lanes, slot), which leaves what it loads in the slot: inactive lanes'
  * bytes are loaded, too, where that cannot fault, and ignored. */
 static void load_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
@@ -80,22 +107,14 @@ static void load_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     const struct masked_access *m = arg;
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef p = LLVMGetParam(fn, 0), bits = LLVMGetParam(fn, 1), slot = LLVMGetParam(fn, 2);
-    uint64_t size = (uint64_t)m->bytes * m->vec * m->lanes;
     LLVMBasicBlockRef full_bb = append_bb(cg, fn, "full"), lanes_bb = append_bb(cg, fn, "lanes"),
                       done = append_bb(cg, fn, "done");
-    LLVMValueRef zero = LLVMConstNull(m->type);
-    LLVMValueRef in_page =
-        LLVMBuildAnd(b, LLVMBuildPtrToInt(b, p, cg->i64, ""), c64(cg, WEIR_PAGE - 1), "");
-    LLVMValueRef one = LLVMBuildICmp(b, LLVMIntULE, in_page, c64(cg, WEIR_PAGE - size), "");
-    LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, bits, c32(cg, 0), "");
+    LLVMValueRef zero = LLVMConstNull(m->type), load;
     LLVMValueRef all = LLVMBuildICmp(b, LLVMIntEQ, bits, all_lanes(cg, m), "");
-    LLVMBuildCondBr(b, LLVMBuildOr(b, all, LLVMBuildAnd(b, one, any, ""), ""), full_bb, lanes_bb);
+    LLVMBuildCondBr(b, LLVMBuildOr(b, all, readable(cg, m, p, bits), ""), full_bb, lanes_bb);
 
     LLVMPositionBuilderAtEnd(b, full_bb);
-    LLVMValueRef v = LLVMBuildLoad2(b, m->type, p, "");
-    LLVMSetAlignment(v, m->bytes);
-    v = LLVMBuildSelect(b, element_mask(cg, m, bits), v, zero, "");
-    LLVMSetAlignment(LLVMBuildStore(b, v, slot), 64);
+    LLVMSetAlignment(LLVMBuildStore(b, load_all(cg, m, p, bits, &load), slot), 64);
     LLVMBuildBr(b, done);
 
     LLVMPositionBuilderAtEnd(b, lanes_bb);
@@ -132,29 +151,58 @@ static LLVMValueRef masked_slot(struct codegen *cg)
     return shared_slot(cg, SLOT_MASKED, type, 64, "masked");
 }
 
-/* With the active ones among `lanes` lanes from `first` on. */
+/* The active ones among the access's lanes, which begin with `first`. */
+static LLVMValueRef active_lanes(struct codegen *cg, const struct masked_access *m, int first)
+{
+    LLVMValueRef bits = LLVMBuildLShr(cg->alu.b, mask_bits(cg), c32(cg, (uint64_t)first), "");
+    return LLVMBuildAnd(cg->alu.b, bits, all_lanes(cg, m), "");
+}
+
 static void masked_call(struct codegen *cg, struct masked_access *m, bool load, LLVMValueRef p,
-                        int first)
+                        LLVMValueRef bits)
 {
     char name[48];
     snprintf(name, sizeof name, "weir_masked_%s_%ux%ux%u", load ? "load" : "store", m->lanes,
              m->vec, m->bytes);
     LLVMTypeRef params[3] = {cg->ptr, cg->i32, cg->ptr};
     LLVMValueRef fn = module_function(cg, name, params, 3, load ? load_body : store_body, m);
-    LLVMValueRef bits = LLVMBuildLShr(cg->alu.b, mask_bits(cg), c32(cg, (uint64_t)first), "");
-    LLVMValueRef args[3] = {p, LLVMBuildAnd(cg->alu.b, bits, all_lanes(cg, m), ""),
-                            masked_slot(cg)};
+    LLVMValueRef args[3] = {p, bits, masked_slot(cg)};
     LLVMBuildCall2(cg->alu.b, LLVMGlobalGetValueType(fn), fn, args, 3, "");
+}
+
+static LLVMValueRef load_by_call(struct codegen *cg, struct masked_access *m, LLVMValueRef p,
+                                 LLVMValueRef bits)
+{
+    masked_call(cg, m, true, p, bits);
+    LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, m->type, masked_slot(cg), "");
+    LLVMSetAlignment(v, 64);
+    return v;
 }
 
 LLVMValueRef masked_load(struct codegen *cg, const struct access *a, LLVMValueRef p, int first,
                          int lanes)
 {
+    LLVMBuilderRef b = cg->alu.b;
     struct masked_access m = masked_access_of(a, lanes);
-    masked_call(cg, &m, true, p, first);
-    LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, m.type, masked_slot(cg), "");
-    LLVMSetAlignment(v, 64);
-    return v;
+    LLVMValueRef bits = active_lanes(cg, &m, first), load, v[2];
+    if (cg->k->ninstrs > MOST_INLINE || a->is_volatile)
+        return load_by_call(cg, &m, p, bits);
+    LLVMBasicBlockRef near = new_bb(cg, "in_page"), far = new_bb(cg, "by_lanes"),
+                      join = new_bb(cg, "masked");
+    branch_likely(cg, readable(cg, &m, p, bits), near, far);
+    LLVMPositionBuilderAtEnd(b, near);
+    v[0] = load_all(cg, &m, p, bits, &load);
+    tag_memory(cg, load, a->space);
+    near = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, far);
+    v[1] = load_by_call(cg, &m, p, bits);
+    far = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, join);
+    LLVMValueRef out = LLVMBuildPhi(b, m.type, "");
+    LLVMAddIncoming(out, v, (LLVMBasicBlockRef[]){near, far}, 2);
+    return out;
 }
 
 void masked_store(struct codegen *cg, const struct access *a, LLVMValueRef v, LLVMValueRef p,
@@ -162,5 +210,5 @@ void masked_store(struct codegen *cg, const struct access *a, LLVMValueRef v, LL
 {
     struct masked_access m = masked_access_of(a, lanes);
     LLVMSetAlignment(LLVMBuildStore(cg->alu.b, v, masked_slot(cg)), 64);
-    masked_call(cg, &m, false, p, first);
+    masked_call(cg, &m, false, p, active_lanes(cg, &m, first));
 }
