@@ -5,8 +5,9 @@
  * lanes in memory, is eight rows of four lanes side by side, and each row has the elements of a row
  * of the matrix (of the right factor: a column) in order. So the factors are first widened to
  * numbers that the machine multiplies: A row by row, B transposed so that all eight columns of one
- * k are a vector. Then eight rows of the accumulator stay in registers, a vector each, over all of
- * k: every step broadcasts one number of A and multiplies it with a vector of B.
+ * k are a vector; with registers of 512 bits, those of two tiles side by side. Then eight rows of
+ * the accumulator, or sixteen, stay in registers, a vector each, over all of k: every step
+ * broadcasts one number of A and multiplies it with a vector of B.
  *
  * Integers of at most 8 bits are multiplied in pairs of 16-bit numbers by the machine's
  * multiply-add of pairs, single bits by words. The columns of an accumulator of 32 or 64 bits are
@@ -196,7 +197,37 @@ static void transpose(struct codegen *cg, LLVMValueRef *row, unsigned w, LLVMVal
     }
 }
 
+/* Of vectors of 16-bit elements, units of `unit` of them: the lower or the upper half of x's and
+ * y's by turns, in every eight elements. */
+static LLVMValueRef unpack(struct codegen *cg, LLVMValueRef x, LLVMValueRef y, unsigned unit,
+                           bool upper)
+{
+    unsigned n = LLVMGetVectorSize(LLVMTypeOf(x)), idx[16];
+    for (unsigned l = 0; l < n; l++) {
+        unsigned u = l % 8 / unit, from = u / 2 + (upper ? 4 / unit : 0);
+        idx[l] = l / 8 * 8 + from * unit + l % unit + (u % 2 ? n : 0);
+    }
+    return shuffle(cg, x, y, idx, n);
+}
+
+/* 8x8 in every eight 16-bit elements of eight vectors: at each step vectors at a distance of `unit`
+ * are joined, and the two that this makes are neighbours. */
+static void transpose_eights(struct codegen *cg, LLVMValueRef *v)
+{
+    for (unsigned unit = 1; unit < 8; unit *= 2) {
+        LLVMValueRef from[8];
+        for (unsigned n = 0; n < 8; n++)
+            from[n] = v[n];
+        for (unsigned n = 0; n < 8; n++) {
+            unsigned low = n / 2 % unit, first = n / (2 * unit) * 2 * unit + low;
+            v[n] = unpack(cg, from[first], from[first + unit], unit, n % 2);
+        }
+    }
+}
+
 /* ---- the product ---- */
+
+enum { MAX_ACCUMULATORS = 16 };
 
 /* What the function works with. */
 struct mma_kernel {
@@ -204,7 +235,9 @@ struct mma_kernel {
     const struct mma *m;
     struct mma_layout p;
     unsigned steps_k; /* elements along k, in all */
-    unsigned width;   /* columns in a vector: 8, of doubles 4 */
+    unsigned width;   /* columns in a vector: 4, 8 or 16 */
+    unsigned tiles;   /* ... of so many tiles side by side */
+    bool wide;        /* registers have 512 bits */
     unsigned bytes;   /* of an element */
     LLVMTypeRef elem;
     LLVMValueRef a_buffer, b_buffer; /* A by rows, B by k */
@@ -217,18 +250,68 @@ static unsigned accumulator_column(const struct mma *m, unsigned i)
     return m->d == PTX_F16 ? i : i < 4 ? 2 * i : 2 * (i - 4) + 1;
 }
 
+static bool is_half(unsigned type) { return type == PTX_F16 || type == PTX_BF16; }
+
+static LLVMValueRef widen_halves(struct codegen *cg, unsigned type, LLVMValueRef v)
+{
+    return type == PTX_F16 ? alu_f16_to_f32(&cg->alu, v) : alu_bf16_to_f32(&cg->alu, v);
+}
+
+/* Where A's element of a row and a k is in the buffer. A sparse one lies by rows, others as their
+ * registers do: the elements of eight rows that a register has, row by row. */
+static LLVMValueRef a_pointer(struct mma_kernel *x, unsigned row, unsigned k)
+{
+    unsigned w = mma_row_elements(x->m->a);
+    unsigned at = x->m->sparse ? row * x->steps_k + k
+                               : (row / 8 * x->p.steps + k / w) * 8 * w + row % 8 * w + k % w;
+    return offset_pointer(x->cg, x->a_buffer, at * x->bytes);
+}
+
 static void widen_a(struct mma_kernel *x)
 {
     struct codegen *cg = x->cg;
-    unsigned w = mma_row_elements(x->m->a);
+    unsigned type = x->m->a, w = mma_row_elements(type), at_once = x->wide && is_half(type) ? 2 : 1;
     for (unsigned g = 0; g < x->p.groups; g++)
         for (unsigned s = 0; s < x->p.steps; s++)
-            for (unsigned r = 0; r < 8; r++) {
+            for (unsigned r = 0; r < 8; r += at_once) {
                 unsigned reg = mma_a_index(x->m, x->p.steps, g, s);
-                LLVMValueRef p = offset_pointer(cg, x->a[reg], r * (x->m->a == PTX_F64 ? 32 : 16));
-                unsigned to = ((8 * g + r) * w * x->p.steps + s * w) * x->bytes;
-                store_vector(cg, mma_row(cg, x->m->a, p), offset_pointer(cg, x->a_buffer, to));
+                LLVMValueRef p = offset_pointer(cg, x->a[reg], r * (type == PTX_F64 ? 32 : 16));
+                LLVMValueRef v = at_once == 1
+                                     ? mma_row(cg, type, p)
+                                     : widen_halves(cg, type, load_vector(cg, cg->i16, 2 * w, p));
+                store_vector(cg, v, a_pointer(x, 8 * g + r, s * w));
             }
+}
+
+/* B's registers of column group c and step s. */
+static LLVMValueRef b_row(struct mma_kernel *x, unsigned c, unsigned s, unsigned n)
+{
+    return offset_pointer(x->cg, x->b[c * x->p.steps + s],
+                          accumulator_column(x->m, n) * (x->m->b == PTX_F64 ? 32 : 16));
+}
+
+static LLVMValueRef b_pointer(struct mma_kernel *x, unsigned c, unsigned k)
+{
+    unsigned line = c / x->tiles * x->steps_k + k;
+    return offset_pointer(x->cg, x->b_buffer, (line * x->tiles + c % x->tiles) * 8 * x->bytes);
+}
+
+/* Numbers of 16 bits are turned around before they are widened. */
+static void widen_b_halves(struct mma_kernel *x)
+{
+    struct codegen *cg = x->cg;
+    for (unsigned c = 0; c < x->p.columns; c += x->tiles)
+        for (unsigned s = 0; s < x->p.steps; s++) {
+            LLVMValueRef v[8];
+            for (unsigned n = 0; n < 8; n++) {
+                v[n] = load_vector(cg, cg->i16, 8, b_row(x, c, s, n));
+                if (x->tiles == 2)
+                    v[n] = join(cg, v[n], load_vector(cg, cg->i16, 8, b_row(x, c + 1, s, n)));
+            }
+            transpose_eights(cg, v);
+            for (unsigned k = 0; k < 8; k++)
+                store_vector(cg, widen_halves(cg, x->m->b, v[k]), b_pointer(x, c, s * 8 + k));
+        }
 }
 
 static void widen_b(struct mma_kernel *x)
@@ -238,17 +321,11 @@ static void widen_b(struct mma_kernel *x)
     LLVMValueRef row[8], out[16];
     for (unsigned c = 0; c < x->p.columns; c++)
         for (unsigned s = 0; s < x->p.steps; s++) {
-            for (unsigned n = 0; n < 8; n++) {
-                LLVMValueRef p =
-                    offset_pointer(cg, x->b[c * x->p.steps + s],
-                                   accumulator_column(x->m, n) * (x->m->b == PTX_F64 ? 32 : 16));
-                row[n] = mma_row(cg, x->m->b, p);
-            }
+            for (unsigned n = 0; n < 8; n++)
+                row[n] = mma_row(cg, x->m->b, b_row(x, c, s, n));
             transpose(cg, row, w, out);
             for (unsigned k = 0; k < w; k++)
-                store_vector(
-                    cg, out[k],
-                    offset_pointer(cg, x->b_buffer, (c * x->steps_k + s * w + k) * 8 * x->bytes));
+                store_vector(cg, out[k], b_pointer(x, c, s * w + k));
         }
 }
 
@@ -256,16 +333,19 @@ static void widen_b(struct mma_kernel *x)
 static LLVMValueRef dot_pairs(struct codegen *cg, LLVMValueRef x, LLVMValueRef y)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMTypeRef v16 = LLVMVectorType(cg->i16, 16);
-    LLVMValueRef args[2] = {LLVMBuildBitCast(b, x, v16, ""), LLVMBuildBitCast(b, y, v16, "")};
+    unsigned n = LLVMGetVectorSize(LLVMTypeOf(x));
+    LLVMTypeRef halves = LLVMVectorType(cg->i16, 2 * n);
+    LLVMValueRef args[2] = {LLVMBuildBitCast(b, x, halves, ""), LLVMBuildBitCast(b, y, halves, "")};
+    if (n == 16)
+        return intrinsic(cg, "llvm.x86.avx512.pmaddw.d.512", NULL, 0, args, 2);
     if (cg->alu.has_avx2)
         return intrinsic(cg, "llvm.x86.avx2.pmadd.wd", NULL, 0, args, 2);
     LLVMValueRef half = constant(cg->i32, 16, 8), sum = NULL;
-    for (unsigned n = 0; n < 2; n++) {
-        LLVMValueRef p = n ? x : LLVMBuildShl(b, x, half, ""),
-                     q = n ? y : LLVMBuildShl(b, y, half, "");
+    for (unsigned h = 0; h < 2; h++) {
+        LLVMValueRef p = h ? x : LLVMBuildShl(b, x, half, ""),
+                     q = h ? y : LLVMBuildShl(b, y, half, "");
         p = LLVMBuildMul(b, LLVMBuildAShr(b, p, half, ""), LLVMBuildAShr(b, q, half, ""), "");
-        sum = n ? LLVMBuildAdd(b, sum, p, "") : p;
+        sum = h ? LLVMBuildAdd(b, sum, p, "") : p;
     }
     return sum;
 }
@@ -280,7 +360,7 @@ static LLVMValueRef fma_rounded(struct mma_kernel *x, const LLVMValueRef args[3]
     LLVMTypeRef v = LLVMTypeOf(args[0]), params[3] = {v, v, v};
     LLVMTypeRef type = LLVMFunctionType(v, params, 3, false);
     char name[32];
-    snprintf(name, sizeof name, "weir_fma_%s", ptx_mod_name((enum ptx_mod)m));
+    snprintf(name, sizeof name, "weir_fma_%s_%u", ptx_mod_name((enum ptx_mod)m), x->width);
     LLVMValueRef fn = LLVMGetNamedFunction(cg->alu.module, name);
     if (fn == NULL) {
         LLVMBasicBlockRef back = LLVMGetInsertBlock(cg->alu.b);
@@ -322,78 +402,103 @@ static LLVMValueRef accumulate(struct mma_kernel *x, LLVMValueRef acc, LLVMValue
     return LLVMBuildAdd(cg->alu.b, acc, p, "");
 }
 
-/* Row r of a tile of C, `part` of its vectors. The tile's first register is `reg`. */
-static LLVMValueRef load_c(struct mma_kernel *x, unsigned tile, unsigned r, unsigned part)
+/* Row r of a tile of C. The tile's first register is `reg`. */
+static LLVMValueRef load_row(struct mma_kernel *x, unsigned tile, unsigned r)
 {
     static const unsigned to_pairs[8] = {0, 2, 4, 6, 1, 3, 5, 7};
     static const unsigned to_order[8] = {0, 4, 1, 5, 2, 6, 3, 7};
     struct codegen *cg = x->cg;
-    if (x->m->c == PTX_F64)
-        return load_vector(cg, cg->f64, 4, offset_pointer(cg, x->c[2 * tile + part], 32 * r));
     if (x->m->c == PTX_F16) {
         LLVMValueRef v = alu_f16_to_f32(
             &cg->alu, load_vector(cg, cg->i16, 8, offset_pointer(cg, x->c[tile], 16 * r)));
         return x->m->d == PTX_F16 ? v : shuffle(cg, v, NULL, to_pairs, 8);
     }
-    LLVMTypeRef t = x->m->c == PTX_S32 ? cg->i32 : cg->f32;
-    LLVMValueRef v = join(cg, load_vector(cg, t, 4, offset_pointer(cg, x->c[2 * tile], 16 * r)),
-                          load_vector(cg, t, 4, offset_pointer(cg, x->c[2 * tile + 1], 16 * r)));
+    LLVMTypeRef t = x->m->c == PTX_F64 ? cg->f64 : x->m->c == PTX_S32 ? cg->i32 : cg->f32;
+    unsigned at = r * 4 * x->bytes;
+    LLVMValueRef v = join(cg, load_vector(cg, t, 4, offset_pointer(cg, x->c[2 * tile], at)),
+                          load_vector(cg, t, 4, offset_pointer(cg, x->c[2 * tile + 1], at)));
     return x->m->d == PTX_F16 ? shuffle(cg, v, NULL, to_order, 8) : v;
 }
 
-static void store_d(struct mma_kernel *x, unsigned tile, unsigned r, unsigned part, LLVMValueRef v)
+/* Row r of C in row group g, the vector from column `column` on. */
+static LLVMValueRef load_c(struct mma_kernel *x, unsigned g, unsigned r, unsigned column)
+{
+    unsigned tile = column / 8 * x->p.groups + g;
+    if (x->width < 8)
+        return load_vector(
+            x->cg, x->elem, x->width,
+            offset_pointer(x->cg, x->c[2 * tile + column % 8 / x->width], r * x->width * x->bytes));
+    LLVMValueRef v = load_row(x, tile, r);
+    return x->tiles == 1 ? v : join(x->cg, v, load_row(x, tile + x->p.groups, r));
+}
+
+static void store_row(struct mma_kernel *x, unsigned tile, unsigned r, LLVMValueRef v)
 {
     struct codegen *cg = x->cg;
-    if (x->m->d == PTX_F64) {
-        store_vector(cg, v, offset_pointer(cg, x->d[2 * tile + part], 32 * r));
-    } else if (x->m->d == PTX_F16) {
+    if (x->m->d == PTX_F16) {
         store_vector(cg, alu_f32_to_f16_nearest(&cg->alu, v),
                      offset_pointer(cg, x->d[tile], 16 * r));
-    } else {
-        store_vector(cg, subvector(cg, v, 0, 4), offset_pointer(cg, x->d[2 * tile], 16 * r));
-        store_vector(cg, subvector(cg, v, 4, 4), offset_pointer(cg, x->d[2 * tile + 1], 16 * r));
+        return;
     }
+    for (unsigned h = 0; h < 2; h++)
+        store_vector(cg, subvector(cg, v, 4 * h, 4),
+                     offset_pointer(cg, x->d[2 * tile + h], r * 4 * x->bytes));
+}
+
+static void store_d(struct mma_kernel *x, unsigned g, unsigned r, unsigned column, LLVMValueRef v)
+{
+    unsigned tile = column / 8 * x->p.groups + g;
+    if (x->width < 8)
+        store_vector(
+            x->cg, v,
+            offset_pointer(x->cg, x->d[2 * tile + column % 8 / x->width], r * x->width * x->bytes));
+    else
+        for (unsigned t = 0; t < x->tiles; t++)
+            store_row(x, tile + t * x->p.groups, r,
+                      x->tiles == 1 ? v : subvector(x->cg, v, 8 * t, 8));
 }
 
 /* Sums of integers start at zero and meet C at the end: that is where they may saturate. */
-static LLVMValueRef finish(struct mma_kernel *x, unsigned tile, unsigned r, LLVMValueRef v)
+static LLVMValueRef finish(struct mma_kernel *x, unsigned g, unsigned r, unsigned column,
+                           LLVMValueRef v)
 {
     struct codegen *cg = x->cg;
     if (x->m->d != PTX_S32)
         return v;
     LLVMTypeRef t = LLVMTypeOf(v);
-    LLVMValueRef args[2] = {load_c(x, tile, r, 0), v};
+    LLVMValueRef args[2] = {load_c(x, g, r, column), v};
     return x->m->saturate ? intrinsic(cg, "llvm.sadd.sat", &t, 1, args, 2)
                           : LLVMBuildAdd(cg->alu.b, args[0], v, "");
 }
 
-/* Rows first .. first + count - 1 of the tile of row group g and column group c. */
-static void multiply_rows(struct mma_kernel *x, unsigned g, unsigned c, unsigned first,
-                          unsigned count)
+/* Rows first .. first + count - 1 of D, the columns of `parts` vectors from `column` on. */
+static void multiply_rows(struct mma_kernel *x, unsigned first, unsigned count, unsigned column,
+                          unsigned parts)
 {
     struct codegen *cg = x->cg;
-    unsigned parts = 8 / x->width, tile = c * x->p.groups + g;
     LLVMTypeRef t = LLVMVectorType(x->elem, x->width);
-    LLVMValueRef acc[8], b[2];
-    for (unsigned q = 0; q < count * parts; q++)
-        acc[q] =
-            x->m->d == PTX_S32 ? LLVMConstNull(t) : load_c(x, tile, first + q / parts, q % parts);
+    LLVMValueRef acc[MAX_ACCUMULATORS], b[2];
+    for (unsigned q = 0; q < count * parts; q++) {
+        unsigned row = first + q / parts, from = column + q % parts * x->width;
+        acc[q] = x->m->d == PTX_S32 ? LLVMConstNull(t) : load_c(x, row / 8, row % 8, from);
+    }
     for (unsigned k = 0; k < x->steps_k; k++) {
-        for (unsigned n = 0; n < parts; n++)
+        for (unsigned n = 0; n < parts; n++) {
+            LLVMValueRef p = b_pointer(x, column / 8, k);
             b[n] =
-                load_vector(cg, x->elem, x->width,
-                            offset_pointer(cg, x->b_buffer,
-                                           ((c * x->steps_k + k) * 8 + n * x->width) * x->bytes));
+                load_vector(cg, x->elem, x->width, offset_pointer(cg, p, n * x->width * x->bytes));
+        }
         for (unsigned r = 0; r < count; r++) {
-            unsigned from = ((8 * g + first + r) * x->steps_k + k) * x->bytes;
-            LLVMValueRef a = load_vector(cg, x->elem, 1, offset_pointer(cg, x->a_buffer, from));
+            LLVMValueRef a = load_vector(cg, x->elem, 1, a_pointer(x, first + r, k));
             a = splat(cg, a, x->width);
             for (unsigned n = 0; n < parts; n++)
                 acc[r * parts + n] = accumulate(x, acc[r * parts + n], a, b[n]);
         }
     }
-    for (unsigned q = 0; q < count * parts; q++)
-        store_d(x, tile, first + q / parts, q % parts, finish(x, tile, first + q / parts, acc[q]));
+    for (unsigned q = 0; q < count * parts; q++) {
+        unsigned row = first + q / parts, to = column + q % parts * x->width;
+        store_d(x, row / 8, row % 8, to, finish(x, row / 8, row % 8, to, acc[q]));
+    }
 }
 
 void mma_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
@@ -409,7 +514,11 @@ void mma_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     x.c = x.b + x.p.nb;
     x.d = x.c + x.p.nc;
     x.bytes = x.elem == cg->f64 ? 8 : 4;
-    x.width = x.elem == cg->f64 ? 4 : 8;
+    x.wide = cg->alu.simd_bits == 512;
+    x.width = (x.wide ? 64 : 32) / x.bytes;
+    if (x.width > 8 * x.p.columns)
+        x.width = 8;
+    x.tiles = x.width > 8 ? 2 : 1;
     x.steps_k = x.p.steps * mma_row_elements(m->b);
     x.a_buffer = LLVMGetParam(fn, 0);
     x.b_buffer = offset_pointer(cg, x.a_buffer, m->m * x.steps_k * x.bytes);
@@ -417,12 +526,16 @@ void mma_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
         mma_sparse_rows(cg, fn, m, &x.p, x.a, LLVMGetParam(fn, all + 1), x.a_buffer, x.steps_k);
     else
         widen_a(&x);
-    widen_b(&x);
+    if (is_half(m->b))
+        widen_b_halves(&x);
+    else
+        widen_b(&x);
     /* what was stored as vectors is to be loaded, not extracted from them element by element */
     LLVMBuildFence(cg->alu.b, LLVMAtomicOrderingSequentiallyConsistent, true, "");
-    unsigned at_once = x.width; /* eight vectors of accumulators */
-    for (unsigned c = 0; c < x.p.columns; c++)
-        for (unsigned g = 0; g < x.p.groups; g++)
-            for (unsigned r = 0; r < 8; r += at_once)
-                multiply_rows(&x, g, c, r, at_once);
+    unsigned parts = x.width < 8 ? 8 / x.width : 1, columns = x.tiles * 8;
+    unsigned rows = 8 * x.p.groups, most = (x.wide ? MAX_ACCUMULATORS : 8) / parts,
+             at_once = rows % most == 0 ? most : 8 / parts;
+    for (unsigned c = 0; c < 8 * x.p.columns; c += columns)
+        for (unsigned r = 0; r < rows; r += at_once)
+            multiply_rows(&x, r, at_once, c, parts);
 }
