@@ -1,6 +1,6 @@
 /* cdp_launch: launches by device code, from the helper that compiled code calls to the queues of
- * the device layer. exec/cdp.h has the whole path. */
-#include <stdlib.h>
+ * the device layer. exec/cdp.h has the whole path, cdp_block.c what is kept of a block that
+ * launches. */
 #include <string.h>
 
 #include "exec/internal.h"
@@ -11,103 +11,9 @@ static const uint64_t SHORT_NS =
     1000; /* launches alike that take longer have each their own record */
 
 enum {
-    CDP_WAITING = 1,
-    DRAIN_AT = 512,  /* launches of a block after which children are run in between; */
-    ALIKE = 8,       /* those that share a record are so much cheaper to keep */
-    DRAIN_DEPTH = 3, /* and how deep such runs may nest on one machine stack */
-    LEVELS_MAX = 40  /* runs of children in runs of children; deeper ones wait for these to end */
+    DRAIN_AT = 512, /* launches of a block after which children are run in between; */
+    ALIKE = 8       /* those that share a record are so much cheaper to keep */
 };
-
-static const struct cdp_ops *ops;
-
-void cdp_set_ops(const struct cdp_ops *o) { ops = o; }
-
-void cdp_free_records(struct grid_worker *w)
-{
-    cdp_child_free_records(w);
-    for (struct cdp_block *n = w->cdp_blocks, *next; n != NULL; n = next) {
-        next = n->next;
-        pthread_mutex_destroy(&n->queue.lock);
-        free(n);
-    }
-    if (ops != NULL && w->cdp.device != NULL)
-        ops->gone(w);
-}
-
-/* ---- blocks that launch ---- */
-
-void cdp_queue_init(struct cdp_queue *q, struct cdp_block *cdp)
-{
-    *q = (struct cdp_queue){.cdp = cdp};
-    pthread_mutex_init(&q->lock, NULL);
-    atomic_init(&q->refs, 1);
-}
-
-struct cdp_block *cdp_of_block(struct grid_worker *w, struct grid_block *b)
-{
-    if (b->cdp != NULL)
-        return b->cdp;
-    struct cdp_block *n = w->cdp_blocks;
-    if (n != NULL) {
-        w->cdp_blocks = n->next;
-    } else {
-        n = xcalloc(1, sizeof *n);
-        cdp_queue_init(&n->queue, n);
-    }
-    n->launched = 0;
-    atomic_store_explicit(&n->state, 2, memory_order_relaxed);
-    b->cdp = n;
-    return n;
-}
-
-static void cdp_free(struct grid_worker *w, struct cdp_block *n)
-{
-    free(n->errors);
-    n->errors = NULL;
-    hazard_order_unref(n->over);
-    hazard_order_unref(n->queue.over);
-    n->over = n->queue.over = NULL;
-    n->next = w->cdp_blocks;
-    w->cdp_blocks = n;
-}
-
-struct grid_block *grid_current_block(void) { return worker_of_thread()->current; }
-
-struct grid_run *grid_run_of_block(struct grid_block *b) { return b->run; }
-
-void cdp_block_hold(struct cdp_block *cdp, uint64_t n)
-{
-    atomic_fetch_add_explicit(&cdp->state, 2 * n, memory_order_relaxed);
-}
-
-void cdp_block_release(struct grid_worker *w, struct cdp_block *cdp, uint64_t n)
-{
-    uint64_t left = atomic_fetch_sub_explicit(&cdp->state, 2 * n, memory_order_acq_rel) - 2 * n;
-    if (left == 0) {
-        cdp_free(w, cdp);
-    } else if (left == 2 + CDP_WAITING) {
-        /* only the block is left, and it waits: nobody else can see that */
-        struct grid_block *b = cdp->waiter;
-        atomic_store_explicit(&cdp->state, 2, memory_order_relaxed);
-        ops->ready(w, b);
-    }
-}
-
-bool cdp_idle(const struct grid_block *b)
-{
-    return b->cdp == NULL || atomic_load_explicit(&b->cdp->state, memory_order_acquire) == 2;
-}
-
-void cdp_park(struct grid_worker *w, struct grid_block *b)
-{
-    struct cdp_block *cdp = b->cdp;
-    cdp->waiter = b;
-    uint64_t old = atomic_fetch_or_explicit(&cdp->state, CDP_WAITING, memory_order_acq_rel);
-    if (old == 2) { /* its children have ended in the meantime */
-        atomic_store_explicit(&cdp->state, 2, memory_order_relaxed);
-        ops->ready(w, b);
-    }
-}
 
 /* ---- parameter buffers ---- */
 
@@ -151,69 +57,6 @@ static struct cdp_child *take_buffer(struct grid_block *b, uint32_t thread, uint
     c->before = NULL;
     c->thread = thread; /* not always the one that got the buffer */
     return c;
-}
-
-void cdp_block_over(struct grid_worker *w, struct grid_block *b)
-{
-    struct cdp_block *cdp = b->cdp;
-    while (cdp->buffers != NULL) {
-        struct cdp_child *c = cdp->buffers;
-        cdp->buffers = c->next;
-        cdp_child_free(w, c);
-    }
-    b->cdp = NULL;
-    cdp_block_release(w, cdp, 1);
-}
-
-/* Calls a function of the device layer that may run other blocks, between blocks or in the middle
- * of one. */
-static void call_device_layer(struct grid_worker *w, void (*upcall)(struct grid_worker *w))
-{
-    struct grid_block *mine = w->current;
-    struct grid_env *env = w->env;
-    const char *what = w->what;
-    w->current = NULL;
-    w->what = NULL;
-    upcall(w);
-    w->current = mine;
-    w->env = env;
-    w->what = what;
-}
-
-void cdp_drain(struct grid_worker *w)
-{
-    if (w->levels >= LEVELS_MAX)
-        return;
-    w->levels++;
-    call_device_layer(w, ops->drain);
-    w->levels--;
-}
-
-/* In the middle of a block: runs children now, so that memory stays bounded. */
-static void drain_between(struct grid_worker *w)
-{
-    if (w->cdp.between >= DRAIN_DEPTH)
-        return; /* the list grows instead */
-    w->cdp.between++;
-    w->armed = 0;
-    atomic_signal_fence(memory_order_seq_cst);
-    cdp_drain(w);
-    atomic_signal_fence(memory_order_seq_cst);
-    w->armed = 1;
-    w->cdp.between--;
-}
-
-void cdp_drain_here(struct grid_block *b) { drain_between(b->worker); }
-
-void cdp_give(struct grid_worker *w)
-{
-    if (ops == NULL || w->cdp.device == NULL)
-        return;
-    w->armed = 0;
-    atomic_signal_fence(memory_order_seq_cst);
-    call_device_layer(w, ops->give);
-    atomic_signal_fence(memory_order_seq_cst);
-    w->armed = 1;
 }
 
 /* ---- errors by thread ---- */
@@ -334,7 +177,7 @@ static void refuse_batch(struct grid_block *b, struct batch *l, int code)
 static bool misuses(struct grid_block *b, uint64_t stream)
 {
     return mem_checked() && stream > CDP_STREAM_FIRE_AND_FORGET &&
-           ops->misuses(b, stream, grid_text(&b->jit));
+           cdp_device->misuses(b, stream, grid_text(&b->jit));
 }
 
 static void send(struct grid_block *b, struct batch *l)
@@ -347,11 +190,11 @@ static void send(struct grid_block *b, struct batch *l)
         refuse_batch(b, l, cudaErrorInvalidValue);
         grid_fail_handle(&b->jit, lane);
     }
-    if (!ops->submit(b->worker, b, l->first, l->last, l->count, l->stream))
+    if (!cdp_device->submit(b->worker, b, l->first, l->last, l->count, l->stream))
         refuse_batch(b, l, cudaErrorInvalidValue);
     else if ((cdp->launched += l->weight) >= DRAIN_AT) {
         cdp->launched = 0;
-        drain_between(b->worker);
+        cdp_drain_here(b);
     }
     l->count = l->weight = 0;
 }
@@ -723,7 +566,7 @@ int cdp_submit_work(struct jit_block *j, uint32_t lane, enum cdp_work work,
     c->launch.params = c->params;
     memcpy(c->params, params, bytes);
     threads_launch(b, c, b->worker->called_at);
-    if (ops->submit(b->worker, b, c, c, 1, stream))
+    if (cdp_device->submit(b->worker, b, c, c, 1, stream))
         return 0;
     cdp_child_free(b->worker, c);
     return cudaErrorInvalidValue;

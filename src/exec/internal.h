@@ -224,8 +224,10 @@ _Noreturn void fault_leave(struct grid_worker *w, const struct trouble *t);
 /* Turns w->trouble into the environment's fault, if it has none yet. */
 void fault_record(struct grid_worker *w);
 
-/* ---- launches (cdp_launch.c) ---- */
+/* ---- launches (cdp_block.c, cdp_child.c) ---- */
 
+/* NULL: no device layer has registered. */
+extern const struct cdp_ops *cdp_device;
 bool cdp_idle(const struct grid_block *b);                        /* its children are over */
 void cdp_park(struct grid_worker *w, struct grid_block *b);       /* it waits for its children */
 void cdp_block_over(struct grid_worker *w, struct grid_block *b); /* b->cdp is not NULL */
