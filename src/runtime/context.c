@@ -3,7 +3,7 @@
  * A thread that made a context current through the driver API keeps it; otherwise it uses the
  * primary context of its device, retained here at first use and kept for the life of the process.
  */
-#include "thread.h"
+#include "runtime/thread.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* device: what a device is: attributes, properties, limits, position on the bus, peers. */
 #define WEIR_LEGACY_API 1 /* all fields of the properties */
-#include "internal.h"
+#include "runtime/internal.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
  *   3. destructors by priority, the highest number first; RT_LAST has the lowest
  *
  * When the process ends all handlers come first. So it ends if 2 is not preceded by 1. */
-#include "internal.h"
+#include "runtime/internal.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* error: names and texts of every code, and the last error of each thread. */
-#include "thread.h"
+#include "runtime/thread.h"
 
 struct error_text {
     cudaError_t code;

@@ -1,5 +1,5 @@
 /* event: marks in streams that can be waited for and timed. */
-#include "internal.h"
+#include "runtime/internal.h"
 
 static cudaError_t create(cudaEvent_t *event, unsigned flags)
 {

@@ -1,5 +1,5 @@
 /* function: attributes of kernels, and how many blocks of one fit on a multiprocessor. */
-#include "internal.h"
+#include "runtime/internal.h"
 
 #include <string.h>
 

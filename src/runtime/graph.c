@@ -1,6 +1,6 @@
 /* graph: the structure and life of graphs, executable ones, what they own. Kinds of nodes are in
  * graph_node.c. Handles, edges and results are those of the driver. */
-#include "internal.h"
+#include "runtime/internal.h"
 
 _Static_assert(sizeof(cudaGraphEdgeData) == sizeof(CUgraphEdgeData), "same layout");
 _Static_assert(sizeof(cudaGraphExecUpdateResultInfo) == sizeof(CUgraphExecUpdateResultInfo),

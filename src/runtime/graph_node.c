@@ -1,5 +1,5 @@
 /* graph_node: nodes of graphs: parameters in the runtime's words and the driver's, both ways. */
-#include "internal.h"
+#include "runtime/internal.h"
 
 #include <limits.h>
 #include <string.h>

@@ -9,8 +9,9 @@
  *   - a function with a stream comes twice: cudaX, and cudaX_ptsz, whose stream 0 is the thread's
  *     own default stream. Both call one static function.
  *
- * A file per family; registry.c holds what programs registered (kernels, variables), and is the
- * only one with state besides the thread's. */
+ * A file per family. driver/ is the driver below and how it is found; program/ what programs hold
+ * and register (kernels, variables), and the only one with state besides the thread's; memory/ what
+ * is allocated and copied. */
 #ifndef WEIR_RUNTIME_INTERNAL_H
 #define WEIR_RUNTIME_INTERNAL_H
 
@@ -35,7 +36,7 @@
  * cudaErrorCallRequiresNewerDriver. */
 struct rt_driver {
 #define RT_DRIVER(name) __typeof__(&name) name;
-#include "driver.def"
+#include "runtime/driver/driver.def"
 #undef RT_DRIVER
 };
 extern struct rt_driver rt_driver;

@@ -1,7 +1,7 @@
 /* launch: launches by each call that there is. The shape of grid and block is checked here against
  * the device's limits. A shape that no device has is cudaErrorInvalidValue (asked of an H200 with
  * CUDA 13; earlier runtimes said cudaErrorInvalidConfiguration). */
-#include "internal.h"
+#include "runtime/internal.h"
 
 #include <limits.h>
 

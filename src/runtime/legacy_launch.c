@@ -1,7 +1,7 @@
 /* legacy_launch: launches in steps, as compilers made them before CUDA 9.2, for --legacy-api: a
  * configuration is pushed, arguments are put at their offsets, and a launch takes both. The
  * functions have names of their own, by which weir/legacy/api.h declares CUDA's. */
-#include "thread.h"
+#include "runtime/thread.h"
 
 #include <stdlib.h>
 #include <string.h>

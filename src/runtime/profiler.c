@@ -1,5 +1,5 @@
 /* profiler: the profiler's switch. */
-#include "internal.h"
+#include "runtime/internal.h"
 
 static cudaError_t profile(bool on)
 {

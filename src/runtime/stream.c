@@ -1,5 +1,5 @@
 /* stream: queues of work, and what the host may enqueue in or ask of them. */
-#include "internal.h"
+#include "runtime/internal.h"
 
 /* Handles that every device has; they are never created or destroyed. */
 static bool is_default(cudaStream_t stream)

@@ -1,6 +1,6 @@
 /* texture: texture and surface objects: the runtime's descriptions in the driver's words, and back.
  */
-#include "internal.h"
+#include "runtime/internal.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * driver's references of the same names. The variable on the host says how it is read; kernels see
  * what it said when something was bound. The functions have names of their own, by which
  * weir/legacy/api.h declares CUDA's. */
-#include "registry.h"
+#include "runtime/program/registry.h"
 
 #include "../../include/weir/legacy/types.h"
 

@@ -1,6 +1,6 @@
 /* What the runtime keeps for each thread: made late, freed when the thread ends or the library is
  * closed, whichever is first. */
-#include "thread.h"
+#include "runtime/thread.h"
 
 #include "gpu/pools.h"
 

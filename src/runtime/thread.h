@@ -7,7 +7,7 @@
 #ifndef WEIR_RUNTIME_THREAD_H
 #define WEIR_RUNTIME_THREAD_H
 
-#include "internal.h"
+#include "runtime/internal.h"
 
 struct configuration {
     dim3 grid, block;

@@ -10,5 +10,5 @@ enum { cudaErrorNotSupported = 801 };
 #define RT_UNSUPPORTED(name, family)                                                               \
     __attribute__((visibility("default"))) cudaError_t name(void);                                 \
     cudaError_t name(void) { return rt_error_keep(cudaErrorNotSupported); }
-#include "unsupported.def"
+#include "runtime/unsupported.def"
 #undef RT_UNSUPPORTED

@@ -1,6 +1,6 @@
 /* weir: what Weir's driver offers beyond CUDA, offered by the runtime, too: a program that links
  * only libcudart can ask for faults. Over another driver there is nothing to tell. */
-#include "internal.h"
+#include "runtime/internal.h"
 
 struct rt_called rt_called(enum weir_call call, const void *caller)
 {

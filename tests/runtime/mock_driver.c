@@ -10,7 +10,7 @@
 
 #include "../../include/cuda.h"
 #include "mock_driver.h"
-#include "runtime/offload.h"
+#include "runtime/program/offload.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -23,7 +23,7 @@ void other_driver_lose(int code);
     __attribute__((visibility("hidden"))) void *to_##name;                                         \
     __asm__(".weak " #name "\n.type " #name ", @function\n" #name ":\n"                            \
             "\tjmp *to_" #name "(%rip)\n");
-#include "runtime/driver.def"
+#include "runtime/driver/driver.def"
 RT_DRIVER(cuGetErrorName)
 RT_DRIVER(cuDevicePrimaryCtxRelease_v2)
 #undef RT_DRIVER
@@ -33,7 +33,7 @@ static const struct {
     void **to;
 } functions[] = {
 #define RT_DRIVER(name) {#name, &to_##name},
-#include "runtime/driver.def"
+#include "runtime/driver/driver.def"
     RT_DRIVER(cuGetErrorName) RT_DRIVER(cuDevicePrimaryCtxRelease_v2)
 #undef RT_DRIVER
 };

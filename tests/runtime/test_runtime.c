@@ -7,8 +7,8 @@
 #include "../../include/cuda_runtime_api.h"
 #include "check.h"
 #include "mock_driver.h"
-#include "runtime/offload.h"
-#include "runtime/registry.h"
+#include "runtime/program/offload.h"
+#include "runtime/program/registry.h"
 
 void **__cudaRegisterFatBinary(void *wrapper);
 void __cudaRegisterFatBinaryEnd(void **handle);

@@ -105,7 +105,7 @@ def bodies(source):
 def passed_on(directory, driver_refuses):
     """Runtime functions that come to nothing because the driver refuses a call they make."""
     result = {}
-    for path in sorted(glob.glob(os.path.join(directory, '*.c'))):
+    for path in sorted(glob.glob(os.path.join(directory, '**', '*.c'), recursive=True)):
         functions = bodies(read(path))
 
         def calls(name, seen):

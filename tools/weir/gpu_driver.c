@@ -1,5 +1,5 @@
 /* Where the driver of this machine's GPU is: where the runtime looks for it, too
- * (src/runtime/choose.c).
+ * (src/runtime/driver/choose.c).
  */
 #include "weir.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ptx/ptx.h"
-#include "runtime/offload.h"
+#include "runtime/program/offload.h"
 #include "weircc/ccbin/host_text.h"
 #include "weircc/objects/fatbin.h"
 #include "weircc/work/files.h"

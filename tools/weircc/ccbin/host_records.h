@@ -7,7 +7,7 @@
  * of functions. That variable is a list of the sizes of the parameters, which must be those in the
  * PTX: where two compilers lay out a type differently, a program is refused, not run.
  *
- * The records are those of runtime/offload.h: in cuda_offloading_entries for relocatable device
+ * The records are those of runtime/program/offload.h: in cuda_offloading_entries for relocatable device
  * code, else in a table that crt/ccbin.h registers together with the fat binary. */
 #ifndef WEIRCC_CCBIN_HOST_RECORDS_H
 #define WEIRCC_CCBIN_HOST_RECORDS_H

@@ -20,7 +20,7 @@ static inline __attribute__((unused)) void __weir_launch_stub(const void *key, v
 
 extern "C" {
 #define WEIR_HIDDEN __attribute__((visibility("hidden")))
-/* As in cuda_offloading_entries (runtime/offload.h). */
+/* As in cuda_offloading_entries (runtime/program/offload.h). */
 struct __weir_host_entry {
     void *address;
     const char *name;

@@ -1,7 +1,7 @@
 /* Tells the runtime where the __managed__ variables of a program or shared library are: weircc
  * joins this object to every object file that has some. The linker puts them all between two
  * symbols. */
-#include "runtime/offload.h"
+#include "runtime/program/offload.h"
 
 extern const char __start_weir_managed[] __attribute__((visibility("hidden")));
 extern const char __stop_weir_managed[] __attribute__((visibility("hidden")));

@@ -5,7 +5,7 @@
  * The linker has joined the fat binaries of all files in the section weir_rdc, and what clang
  * records about kernels and variables of the host side in cuda_offloading_entries. The runtime
  * links the PTX of all of them into one module. */
-#include "runtime/offload.h"
+#include "runtime/program/offload.h"
 
 #define BOUND __attribute__((weak, visibility("hidden")))
 extern const char __start_weir_rdc[] BOUND, __stop_weir_rdc[] BOUND;

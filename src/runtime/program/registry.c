@@ -1,8 +1,8 @@
 /* registry: what programs registered: a table from host addresses to kernels and variables, and the
  * lists of each binary. Registration happens in constructors of executables and shared libraries,
  * look-ups in every launch of every thread: they take no lock. */
-#include "registry.h"
-#include "gpu.h"
+#include "runtime/program/registry.h"
+#include "runtime/driver/gpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * of a GPU by way of pointers, see gpu.h). Their initial values are in the device code, so binaries
  * that have such variables are loaded as soon as they are registered: the host may read a managed
  * variable before it calls anything. */
-#include "offload.h"
-#include "registry.h"
+#include "runtime/program/offload.h"
+#include "runtime/program/registry.h"
 
 #include <stdlib.h>
 

@@ -2,9 +2,9 @@
  * variables by constructors (nvcc's and clang's way), of relocatable code by weircc's start-up
  * object, and the configuration that <<<>>> leaves for the launch that follows. Nothing is parsed
  * here. */
-#include "offload.h"
-#include "registry.h"
-#include "thread.h"
+#include "runtime/program/offload.h"
+#include "runtime/program/registry.h"
+#include "runtime/thread.h"
 
 #include <stdlib.h>
 #include <string.h>

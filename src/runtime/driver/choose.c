@@ -10,8 +10,8 @@
  * LD_LIBRARY_PATH, the system; at last in the toolkit that compiled the program.
  *
  * What was asked for and is not there is never replaced by something else. */
-#include "internal.h"
-#include "version.h"
+#include "runtime/internal.h"
+#include "runtime/version.h"
 
 #include <dlfcn.h>
 #include <limits.h>

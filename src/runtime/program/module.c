@@ -4,10 +4,10 @@
  * code, which it links. Managed variables of clang-compiled programs are bound to their host
  * addresses; for nvcc's, the program's pointer is set to where the driver put them. What is
  * different on drivers of GPUs is in gpu.c. */
-#include "gpu.h"
-#include "offload.h"
-#include "registry.h"
-#include "thread.h"
+#include "runtime/driver/gpu.h"
+#include "runtime/program/offload.h"
+#include "runtime/program/registry.h"
+#include "runtime/thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* pools: who serves stream-ordered memory, by the setting WEIR_POOLS: the runtime's own pools
  * (src/gpu) or the driver's. Weir's driver has the same allocator, which is nearer; on others the
  * runtime's own is taken where the driver can do what it needs. */
-#include "thread.h"
+#include "runtime/thread.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* ipc: memory and events shared with other processes: passed on to the driver. */
-#include "internal.h"
+#include "runtime/internal.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  *
  * A synchronous copy in the thread's own default stream is an asynchronous one and a wait for the
  * stream; between device memories nobody waits (spec Y1). */
-#include "internal.h"
+#include "runtime/internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* entry_point: functions of the driver for programs that ask for them by name. */
-#include "internal.h"
-#include "version.h"
+#include "runtime/internal.h"
+#include "runtime/version.h"
 
 static cudaError_t entry_point(const char *symbol, void **function, unsigned version,
                                unsigned long long flags,

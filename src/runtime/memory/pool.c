@@ -1,6 +1,6 @@
 /* pool: the stream-ordered allocator: passed on to the driver, whose layouts and numbers are the
  * same. */
-#include "internal.h"
+#include "runtime/internal.h"
 
 _Static_assert(sizeof(struct cudaMemPoolProps) == sizeof(CUmemPoolProps), "same layout");
 _Static_assert(sizeof(struct cudaMemAccessDesc) == sizeof(CUmemAccessDesc), "same layout");

@@ -1,8 +1,8 @@
 /* driver: the table of driver functions: filling it from the library that choose.c opens,
  * initialising once. */
-#include "gpu.h"
-#include "internal.h"
-#include "version.h"
+#include "runtime/driver/gpu.h"
+#include "runtime/internal.h"
+#include "runtime/version.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@ CUresult rt_lacking(void) { return (CUresult)cudaErrorCallRequiresNewerDriver; }
 
 struct rt_driver rt_driver = {
 #define RT_DRIVER(name) .name = (__typeof__(&name))(void *)rt_not_loaded,
-#include "driver.def"
+#include "runtime/driver/driver.def"
 #undef RT_DRIVER
 };
 bool rt_started_flag;
@@ -31,7 +31,7 @@ static void load(void)
         size_t offset;
     } entries[] = {
 #define RT_DRIVER(name) {#name, offsetof(struct rt_driver, name)},
-#include "driver.def"
+#include "runtime/driver/driver.def"
 #undef RT_DRIVER
     };
     int version = 0;

@@ -1,7 +1,7 @@
 /* toolkit: finding NVIDIA's toolkit on the machine that a program runs on, for the one file of it
  * that programs may need there: libcudadevrt.a. Weir has a file of that name, too, which is none.
  */
-#include "gpu.h"
+#include "runtime/driver/gpu.h"
 
 #include <limits.h>
 #include <stdio.h>

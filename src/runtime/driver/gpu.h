@@ -7,7 +7,7 @@
 #ifndef WEIR_RUNTIME_GPU_H
 #define WEIR_RUNTIME_GPU_H
 
-#include "registry.h"
+#include "runtime/program/registry.h"
 
 /* Whether the driver is not Weir's. */
 bool rt_on_gpu(void);

@@ -1,6 +1,6 @@
 /* memory_batch: many copies, prefetches or discards in one call. The driver's descriptions have the
  * same layouts; the legacy default stream is refused, as documented. */
-#include "internal.h"
+#include "runtime/internal.h"
 
 _Static_assert(sizeof(struct cudaMemcpyAttributes) == sizeof(CUmemcpyAttributes), "same layout");
 _Static_assert(sizeof(struct cudaMemcpy3DBatchOp) == sizeof(CUDA_MEMCPY3D_BATCH_OP), "same layout");

@@ -1,6 +1,6 @@
 /* library: device code that a program loads itself, in no particular context. Kernels taken from
  * them can be launched like any other. */
-#include "internal.h"
+#include "runtime/internal.h"
 
 static cudaError_t load_data(cudaLibrary_t *library, const void *code, enum cudaJitOption *jit,
                              void **jit_values, unsigned jit_count, enum cudaLibraryOption *options,

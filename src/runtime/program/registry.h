@@ -4,8 +4,8 @@
 #ifndef WEIR_RUNTIME_REGISTRY_H
 #define WEIR_RUNTIME_REGISTRY_H
 
-#include "internal.h"
-#include "offload.h"
+#include "runtime/internal.h"
+#include "runtime/program/offload.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* set: memory sets: rows, rectangles and boxes of one byte value. */
-#include "internal.h"
+#include "runtime/internal.h"
 
 /* Waits after a synchronous set in the thread's own stream: page-locked and managed memory are
  * waited for (spec Y3). */

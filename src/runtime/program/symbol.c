@@ -1,6 +1,6 @@
 /* symbol: variables of device code, by the addresses of their host shadows: where they are, and
  * copies to and from them. */
-#include "internal.h"
+#include "runtime/internal.h"
 
 static cudaError_t address_of(void **ptr, const void *symbol)
 {

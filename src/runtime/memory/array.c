@@ -1,5 +1,5 @@
 /* array: CUDA arrays: memory laid out for textures, described by a channel format. */
-#include "internal.h"
+#include "runtime/internal.h"
 
 /* ---- formats ---- */
 

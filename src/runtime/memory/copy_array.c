@@ -2,7 +2,7 @@
  * history: boxes (cudaMemcpy3D), rectangles to and from arrays, and runs of bytes that wrap at an
  * array's width.
  */
-#include "internal.h"
+#include "runtime/internal.h"
 
 /* An array's description, and the bytes of one element and one row. */
 struct array_shape {

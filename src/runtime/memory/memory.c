@@ -1,6 +1,6 @@
 /* memory: allocating and freeing it on either side, and asking what an address is. */
-#include "gpu.h"
-#include "internal.h"
+#include "runtime/driver/gpu.h"
+#include "runtime/internal.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* gpu: see gpu.h. */
-#include "gpu.h"
+#include "runtime/driver/gpu.h"
 #include "base/env.h"
 
 #include <stdio.h>
