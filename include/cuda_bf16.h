@@ -12,6 +12,7 @@
 #define WEIR_H            __nv_bfloat16
 #define WEIR_H2           __nv_bfloat162
 #define WEIR_RAW          __nv_bfloat16_raw
+#define WEIR_OTHER        __half
 #define WEIR_RAW2         __nv_bfloat162_raw
 #define WEIR_N            bfloat16
 #define WEIR_NATIVE       WEIR_SF_BFLOAT
@@ -34,6 +35,7 @@
 #undef WEIR_H2
 #undef WEIR_RAW
 #undef WEIR_RAW2
+#undef WEIR_OTHER
 #undef WEIR_N
 #undef WEIR_NATIVE
 #undef WEIR_MANTISSA
@@ -42,6 +44,9 @@
 #undef WEIR_ATOMIC_ARCH
 #undef WEIR_ATOMIC2_ARCH
 #undef WEIR_NO_OPERATORS
+
+WEIR_SF_MEMBER __half::__half(__nv_bfloat16 v) : __half((float)v) {}
+WEIR_SF_MEMBER __nv_bfloat16::__nv_bfloat16(__half v) : __nv_bfloat16((float)v) {}
 
 #ifndef CUDA_NO_BFLOAT16
 typedef __nv_bfloat16 nv_bfloat16;

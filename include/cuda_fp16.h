@@ -10,6 +10,7 @@
 #define WEIR_H            __half
 #define WEIR_H2           __half2
 #define WEIR_RAW          __half_raw
+#define WEIR_OTHER        __nv_bfloat16
 #define WEIR_RAW2         __half2_raw
 #define WEIR_N            half
 #define WEIR_NATIVE       WEIR_SF_HALF
@@ -32,6 +33,7 @@
 #undef WEIR_H2
 #undef WEIR_RAW
 #undef WEIR_RAW2
+#undef WEIR_OTHER
 #undef WEIR_N
 #undef WEIR_NATIVE
 #undef WEIR_MANTISSA

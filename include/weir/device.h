@@ -40,12 +40,28 @@ typedef uint64_t cuuint64_t;
 
 #include <__clang_cuda_device_functions.h>
 
+/* Powers by a constant that are a product or two: __nv_pow stays a call in the PTX, where nothing
+ * else would fold it. */
+#define WEIR_POW(type, name, powi, pow)                                                            \
+    WEIR_DEVICE type name(type x, type y)                                                          \
+    {                                                                                              \
+        if (__builtin_constant_p(y) && y >= 0 && y <= 3 && y == (int)y)                            \
+            return powi(x, (int)y);                                                                \
+        return pow(x, y);                                                                          \
+    }
+WEIR_POW(double, __weir_pow, __nv_powi, __nv_pow)
+WEIR_POW(float, __weir_powf, __nv_powif, __nv_powf)
+#undef WEIR_POW
+
+#define __nv_pow  __weir_pow
+#define __nv_powf __weir_powf
 /* -use_fast_math: clang's math header takes the fast forms of sin, cos, log and log2; the names
  * under which it would call the others lead to their fast forms too. */
 #ifdef __CLANG_GPU_APPROX_TRANSCENDENTALS__
 #define __nv_expf   __nv_fast_expf
 #define __nv_exp10f __nv_fast_exp10f
 #define __nv_log10f __nv_fast_log10f
+#undef __nv_powf
 #define __nv_powf   __nv_fast_powf
 #define __nv_tanf   __nv_fast_tanf
 #endif
@@ -54,9 +70,10 @@ typedef uint64_t cuuint64_t;
 #undef __nv_expf
 #undef __nv_exp10f
 #undef __nv_log10f
-#undef __nv_powf
 #undef __nv_tanf
 #endif
+#undef __nv_pow
+#undef __nv_powf
 
 #include "weir/address_space.h"
 #include "weir/math_overloads.h"

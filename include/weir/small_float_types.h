@@ -1,6 +1,6 @@
 /* The classes of one small float type and its pair. Included once for half and once for bfloat16,
- * with WEIR_H, WEIR_H2, WEIR_RAW and WEIR_RAW2 (the plain structs of bits) and WEIR_MANTISSA,
- * WEIR_EXPONENT defined. */
+ * with WEIR_H, WEIR_H2, WEIR_RAW and WEIR_RAW2 (the plain structs of bits), WEIR_OTHER (the other small
+ * float type) and WEIR_MANTISSA, WEIR_EXPONENT defined. */
 
 /* The bits, for C and for those who need them. */
 typedef struct __attribute__((aligned(2))) {
@@ -9,6 +9,8 @@ typedef struct __attribute__((aligned(2))) {
 typedef struct __attribute__((aligned(4))) {
     unsigned short x, y;
 } WEIR_RAW2;
+
+struct WEIR_OTHER;
 
 struct __attribute__((aligned(2))) WEIR_H {
   protected:
@@ -55,6 +57,9 @@ struct __attribute__((aligned(2))) WEIR_H {
     WEIR_SF_MEMBER WEIR_H(unsigned long v) { set(weir::odd_double((unsigned long long)v)); }
     WEIR_SF_MEMBER WEIR_H(long long v) { set(weir::odd_double(v)); }
     WEIR_SF_MEMBER WEIR_H(unsigned long long v) { set(weir::odd_double(v)); }
+
+    /* Through float, which holds all values of both. cuda_bf16.h defines it, where both types are. */
+    WEIR_SF_MEMBER explicit WEIR_H(WEIR_OTHER v);
 
     WEIR_SF_MEMBER operator float() const
     {

@@ -153,6 +153,7 @@ static void conversions(void)
         SAME(H, __int2half_rz(v.i))
         SAME(H, __ll2half_ru(v.l))
         SAME(H2, __floats2half2_rn(v.f, (float)v.i))
+        SAME(__nv_bfloat16, static_cast<__nv_bfloat16>(a))
     }
     {
         typedef __nv_bfloat16 H;
@@ -163,6 +164,7 @@ static void conversions(void)
         SAME(H, __float2bfloat16_ru(v.f))
         SAME(H, __ll2bfloat16_rn(v.l))
         SAME(H2, __floats2bfloat162_rn(v.f, (float)v.i))
+        SAME(__half, static_cast<__half>(a))
     }
 }
 

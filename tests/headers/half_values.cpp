@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdint.h>
 
+#include <type_traits>
+
 #include "check.h"
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
@@ -70,10 +72,22 @@ template <typename H, typename Native> static void values(uint16_t infinity, H (
     }
 }
 
+/* From one type to the other and by a cast alone: there is no silent conversion. */
+template <typename To, typename From> static void across(uint16_t infinity)
+{
+    for (uint32_t bits = 0; bits < 0x10000; bits++) {
+        From from = as<From>((uint16_t)bits);
+        CHECK(same(as<uint16_t>(static_cast<To>(from)), as<uint16_t>(To((float)from)), infinity));
+    }
+    static_assert(!std::is_convertible<From, To>::value, "");
+}
+
 int main(void)
 {
     values<__half, _Float16>(0x7c00, __float2half);
     values<__nv_bfloat16, upper_half>(0x7f80, __float2bfloat16);
+    across<__half, __nv_bfloat16>(0x7c00);
+    across<__nv_bfloat16, __half>(0x7f80);
 
     /* Directed roundings around a value that has no exact half. */
     float third = 1.0f / 3;

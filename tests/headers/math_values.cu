@@ -193,8 +193,48 @@ static void fast(void)
         [](long double x, long double) { return cosl(x) + 4; }, -pi, pi, 3);
 }
 
+/* Powers by a small constant are products: each value's, bit for bit, whatever the value is. */
+template <typename T> __global__ void squares(const T *x, T *power, T *product, int n)
+{
+    int i = threadIdx.x;
+    if (i >= n)
+        return;
+    power[4 * i] = pow(x[i], T(0));
+    power[4 * i + 1] = pow(x[i], T(1));
+    power[4 * i + 2] = pow(x[i], T(2));
+    power[4 * i + 3] = pow(x[i], 2);
+    product[4 * i] = 1;
+    product[4 * i + 1] = x[i];
+    product[4 * i + 2] = product[4 * i + 3] = x[i] * x[i];
+}
+
+template <typename T> static void constant_powers(T smallest, T largest)
+{
+    const T infinity = T(INFINITY);
+    const T values[] = {0, T(-0.0), 1, T(-1.5), T(0.1), T(-1e-20), 3e19f, smallest, largest, -largest,
+                        infinity, -infinity, T(NAN)};
+    enum { N = sizeof values / sizeof *values };
+    T *x, *power, *product;
+    cudaMallocManaged(&x, sizeof values);
+    cudaMallocManaged(&power, 4 * sizeof values);
+    cudaMallocManaged(&product, 4 * sizeof values);
+    memcpy(x, values, sizeof values);
+    squares<<<1, 32>>>(x, power, product, N);
+    CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
+    for (int i = 0; i < 4 * N; i++) {
+        bool same = power[i] != power[i] ? product[i] != product[i]
+                                         : memcmp(&power[i], &product[i], sizeof(T)) == 0;
+        CHECK(same);
+    }
+    cudaFree(x);
+    cudaFree(power);
+    cudaFree(product);
+}
+
 int main()
 {
+    constant_powers<float>(FLT_TRUE_MIN, FLT_MAX);
+    constant_powers<double>(DBL_TRUE_MIN, DBL_MAX);
     one_argument();
     two_arguments();
     fast();

@@ -81,6 +81,22 @@ says '.nv_fatbin'
 says '.nvFatBinSegment'
 contains a.o '.visible .entry _Z8kernel_aPfi'
 
+# Powers by a small constant are products in the PTX already; others are calls.
+cat >powers.cu <<'END'
+__global__ void squares(double *x, float *y) { *x = pow(*x, 2.0), *y = powf(*y, 3.0f) + pow(*y, 2); }
+#ifdef OTHERS
+__global__ void powers(double *x, float *y, double by) { *x = pow(*x, by), *y = powf(*y, 2.5f); }
+#endif
+END
+run weircc -ptx powers.cu
+ok
+! grep -q __nv_pow powers.ptx
+note $? 'powers.ptx calls __nv_pow'
+run weircc -DOTHERS -ptx powers.cu
+ok
+contains powers.ptx '__nv_pow,'
+contains powers.ptx '__nv_powf,'
+
 # -x takes any suffix; several files of one name do not get in each other's way.
 cp a.cu kernel.txt
 run weircc -x cu -c kernel.txt
