@@ -2,8 +2,9 @@
  *
  * Most branch conditions are comparisons of an index that is affine in the lane with a uniform
  * bound: `i < n`, `x < 1 || y < 1`, `max(x, y) >= n - 1`. Such a condition changes at most once
- * from the first lane to the last, so all lanes agree when these two do, and those are scalars. An
- * index may wrap around within the warp; where that cannot be ruled out at compile time the code
+ * from the first lane to the last, so all lanes agree when these two do, and those are scalars. In
+ * blocks of 16 or 8 columns a warp is two or four rows, and that holds for each of these segments.
+ * An index may wrap around within one; where that cannot be ruled out at compile time the code
  * tests for it, which is another comparison. */
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/instructions.h"
@@ -15,6 +16,7 @@ enum { DEPTH = 6 };
 /* A condition that is analysed, or computed for one lane. */
 struct bound_condition {
     struct codegen *cg;
+    unsigned seg;             /* lanes are looked at by segments of 2^seg */
     const struct jblock *blk; /* every instruction of it that is followed is in this block, or in
                                  OTHER_BLOCK */
     LLVMValueRef no_wrap;     /* i1: no index wraps around; NULL: none can */
@@ -101,19 +103,25 @@ static const struct ptx_instr *defining_instr(const struct bound_condition *c, i
     }
 }
 
+/* Is a value affine in each of the segments? */
+static bool in_segments(const struct bound_condition *c, const struct uniformity *s)
+{
+    return s->seg != SEG_NONE && s->seg >= c->seg && s->brk == 0;
+}
+
 /* Is an affine operand available at the block's end? */
 static bool readable(const struct bound_condition *c, int32_t before, const struct ptx_operand *o)
 {
     return before != OTHER_BLOCK || o->kind != PTX_OPR_REG || can_rematerialize(c->cg->k, o->reg);
 }
 
-/* Its value in the first lane. */
+/* Its value in the first lane of a segment. */
 static LLVMValueRef first_lane_value(struct bound_condition *c, int32_t before,
-                                     const struct ptx_operand *o, unsigned type)
+                                     const struct ptx_operand *o, unsigned type, int segment)
 {
     if (before == OTHER_BLOCK && o->kind == PTX_OPR_REG)
         rematerialize(c, o->reg);
-    return operand_scalar(c->cg, o, type, SEG_WARP, 0);
+    return operand_scalar(c->cg, o, type, c->seg, segment);
 }
 
 /* Adds to c->no_wrap what must hold for an affine value of type `type` not to wrap around. */
@@ -122,9 +130,9 @@ static void require_no_wrap(struct bound_condition *c, int32_t before, const str
 {
     LLVMBuilderRef b = c->cg->alu.b;
     bool is_signed = type == PTX_S32 || type == PTX_S64;
-    unsigned bits = ptx_type_bits((enum ptx_type)type);
+    unsigned bits = ptx_type_bits((enum ptx_type)type), lanes = 1u << c->seg;
     uint64_t step = (uint64_t)(s->stride > 0 ? s->stride : -s->stride);
-    uint64_t span = step * (JIT_WARP - 1),
+    uint64_t span = step * (lanes - 1),
              top = is_signed ? ~0ull >> (65 - bits) : ~0ull >> (64 - bits);
     if (s->ranged && (is_signed || s->lo >= 0))
         return;
@@ -132,12 +140,14 @@ static void require_no_wrap(struct bound_condition *c, int32_t before, const str
         c->failed = true;
         return;
     }
-    LLVMValueRef v = first_lane_value(c, before, o, type);
     uint64_t end = s->stride > 0 ? top - span : is_signed ? ~top + span : span;
     LLVMIntPredicate p = s->stride > 0 ? (is_signed ? LLVMIntSLE : LLVMIntULE)
                                        : (is_signed ? LLVMIntSGE : LLVMIntUGE);
-    LLVMValueRef ok = LLVMBuildICmp(b, p, v, LLVMConstInt(LLVMTypeOf(v), end, false), "");
-    c->no_wrap = c->no_wrap != NULL ? LLVMBuildAnd(b, c->no_wrap, ok, "") : ok;
+    for (int n = 0; n < nsegs(c->seg); n++) {
+        LLVMValueRef v = first_lane_value(c, before, o, type, n);
+        LLVMValueRef ok = LLVMBuildICmp(b, p, v, LLVMConstInt(LLVMTypeOf(v), end, false), "");
+        c->no_wrap = c->no_wrap != NULL ? LLVMBuildAnd(b, c->no_wrap, ok, "") : ok;
+    }
 }
 
 /* The common direction of two; they must not be opposite. */
@@ -147,17 +157,17 @@ static int join_directions(struct bound_condition *c, int a, int b)
     return a != 0 ? a : b;
 }
 
-/* How an operand of type `type`, read by the instruction at `before`, changes from lane to lane: up
- * (1), down (-1) or not at all; false is less than true. */
+/* How an operand of type `type`, read by the instruction at `before`, changes from lane to lane of
+ * a segment: up (1), down (-1) or not at all; false is less than true. */
 static int direction(struct bound_condition *c, int32_t before, const struct ptx_operand *o,
                      unsigned type, int depth)
 {
     struct uniformity s = operand_uniformity(c->cg->k, o);
     bool less = false;
-    c->failed |= s.seg == SEG_WARP && !readable(c, before, o);
-    if (c->failed || is_uniform(&s))
+    c->failed |= s.seg != SEG_NONE && s.seg >= c->seg && !readable(c, before, o);
+    if (c->failed || is_uniform(&s) || (in_segments(c, &s) && s.stride == 0))
         return 0;
-    if (s.seg == SEG_WARP && s.brk == 0 && is_index(type) &&
+    if (in_segments(c, &s) && is_index(type) &&
         (o->kind != PTX_OPR_REG || ptx_type_bits((enum ptx_type)c->cg->k->regs[o->reg].type) ==
                                        ptx_type_bits((enum ptx_type)type))) {
         require_no_wrap(c, before, o, &s, type);
@@ -167,8 +177,8 @@ static int direction(struct bound_condition *c, int32_t before, const struct ptx
     const struct ptx_instr *i =
         o->kind == PTX_OPR_REG && depth < DEPTH ? defining_instr(c, before, o->reg, &at) : NULL;
     bool compares = i != NULL && i->op == PTX_OP_setp;
-    if (i == NULL ||
-        (compares ? !is_index(i->types[0]) || !orders(i, &less) : i->types[0] != type)) {
+    bool ordered = compares && is_index(i->types[0]) && orders(i, &less);
+    if (i == NULL || (!compares && i->types[0] != type)) {
         c->failed = true;
         return 0;
     }
@@ -179,6 +189,7 @@ static int direction(struct bound_condition *c, int32_t before, const struct ptx
         int right = direction(c, at, &i->operands[2], i->types[0], depth + 1);
         sign = join_directions(c, sign, compares && !less ? -right : right);
     }
+    c->failed |= compares && !ordered && sign != 0; /* as where it is an equality */
     if (i->op == PTX_OP_not)
         sign = -sign;
     return o->neg && type == PTX_PRED ? -sign : sign;
@@ -190,11 +201,12 @@ static LLVMValueRef value_in_lane(struct bound_condition *c, int32_t before,
 {
     struct codegen *cg = c->cg;
     struct uniformity s = operand_uniformity(cg->k, o);
-    if (s.seg == SEG_WARP) {
-        LLVMValueRef v = first_lane_value(c, before, o, type);
-        if (s.stride == 0 || lane == 0)
+    if (s.seg != SEG_NONE && s.seg >= c->seg) {
+        int segment = lane >> c->seg, in = lane - (segment << c->seg);
+        LLVMValueRef v = first_lane_value(c, before, o, type, segment);
+        if (s.stride == 0 || in == 0)
             return v;
-        LLVMValueRef far = LLVMConstInt(LLVMTypeOf(v), (uint64_t)(s.stride * lane), true);
+        LLVMValueRef far = LLVMConstInt(LLVMTypeOf(v), (uint64_t)(s.stride * in), true);
         return LLVMBuildAdd(cg->alu.b, v, far, "");
     }
     int32_t at;
@@ -240,7 +252,7 @@ static bool equality_from_bounds(struct bound_condition *c, const struct ptx_ope
         return false;
     LLVMValueRef v[2];
     for (int n = 0; n < 2; n++)
-        v[n] = first_lane_value(c, at, &i->operands[n + 1], type);
+        v[n] = first_lane_value(c, at, &i->operands[n + 1], type, 0);
     LLVMValueRef far = step > 0 ? LLVMBuildSub(b, v[1], v[0], "") : LLVMBuildSub(b, v[0], v[1], "");
     far = LLVMBuildICmp(b, LLVMIntUGE, far, LLVMConstInt(LLVMTypeOf(far), JIT_WARP, false), "");
     bool differ = ptx_has(i, PTX_M_ne) != cond->neg;
@@ -251,11 +263,11 @@ static bool equality_from_bounds(struct bound_condition *c, const struct ptx_ope
 
 /* ---- all lanes at once ---- */
 
-/* `index < bound` with an index of stride 1 or -1. */
+/* `index < bound` with an index of stride 1 or -1 in each segment. */
 struct row {
     const struct ptx_instr *i;
     int32_t at; /* its number (maker) */
-    int index;  /* which source is the index; the other is uniform */
+    int index;  /* which source is the index; the other is uniform in each segment */
     unsigned type;
     bool up;    /* the index grows */
     bool less;  /* it is index < bound or index <= bound, else > or >= */
@@ -277,7 +289,7 @@ static bool is_index_compare(struct bound_condition *c, const struct ptx_operand
     for (int n = 0; n < 2; n++) {
         const struct ptx_operand *o = &r->i->operands[n + 1];
         s[n] = operand_uniformity(k, o);
-        if (s[n].seg != SEG_WARP || s[n].brk != 0 || !readable(c, r->at, o) ||
+        if (!in_segments(c, &s[n]) || !readable(c, r->at, o) ||
             (o->kind == PTX_OPR_REG && ptx_type_bits((enum ptx_type)k->regs[o->reg].type) !=
                                            ptx_type_bits((enum ptx_type)r->type)))
             return false;
@@ -292,14 +304,15 @@ static bool is_index_compare(struct bound_condition *c, const struct ptx_operand
     return !c->failed;
 }
 
-/* i32: the lanes for which such a comparison is true, if no index wraps around. */
-static LLVMValueRef index_compare_bits(struct bound_condition *c, const struct row *r)
+/* i32: the lanes of a segment for which such a comparison is true, if no index wraps around. */
+static LLVMValueRef index_compare_bits(struct bound_condition *c, const struct row *r, int segment)
 {
     struct codegen *cg = c->cg;
     LLVMBuilderRef b = cg->alu.b;
     bool is_signed = r->type == PTX_S32 || r->type == PTX_S64;
-    LLVMValueRef low = first_lane_value(c, r->at, &r->i->operands[r->index + 1], r->type);
-    LLVMValueRef high = first_lane_value(c, r->at, &r->i->operands[2 - r->index], r->type);
+    const struct ptx_operand *o = &r->i->operands[1];
+    LLVMValueRef low = first_lane_value(c, r->at, &o[r->index], r->type, segment);
+    LLVMValueRef high = first_lane_value(c, r->at, &o[1 - r->index], r->type, segment);
     if (!r->up) {
         LLVMValueRef t = low;
         low = high;
@@ -308,27 +321,78 @@ static LLVMValueRef index_compare_bits(struct bound_condition *c, const struct r
     /* The lanes up to high - low after the first. Up: those of index < bound, or <=; down: those of
      * index > bound, or >=. Else it is the others. */
     bool others = r->less != r->up, with = r->equal != others;
+    uint64_t lanes = 1u << c->seg;
     LLVMIntPredicate p =
         with ? (is_signed ? LLVMIntSLE : LLVMIntULE) : (is_signed ? LLVMIntSLT : LLVMIntULT);
     LLVMTypeRef type = LLVMTypeOf(low);
     LLVMValueRef some = LLVMBuildICmp(b, p, low, high, "");
     LLVMValueRef args[2] = {LLVMBuildSub(b, high, low, ""),
-                            LLVMConstInt(type, with ? JIT_WARP - 1 : JIT_WARP, false)};
+                            LLVMConstInt(type, with ? lanes - 1 : lanes, false)};
     LLVMValueRef count = intrinsic(cg, "llvm.umin", &type, 1, args, 2);
     count = LLVMBuildIntCast2(b, count, cg->i64, false, "");
     LLVMValueRef end = LLVMBuildShl(b, c64(cg, with ? 2 : 1), count, "");
     LLVMValueRef bits = LLVMBuildTrunc(b, LLVMBuildSub(b, end, c64(cg, 1), ""), cg->i32, "");
     bits = LLVMBuildSelect(b, some, bits, c32(cg, 0), "");
-    return others ? LLVMBuildNot(b, bits, "") : bits;
+    return others ? LLVMBuildXor(b, bits, c32(cg, (1ull << lanes) - 1), "") : bits;
+}
+
+/* i32: the lanes of all segments, each with its own bits. */
+static LLVMValueRef join_segment_bits(struct bound_condition *c, LLVMValueRef *bits)
+{
+    LLVMBuilderRef b = c->cg->alu.b;
+    for (int n = 1; n < nsegs(c->seg); n++) {
+        LLVMValueRef moved = LLVMBuildShl(b, bits[n], c32(c->cg, (uint64_t)(n << c->seg)), "");
+        bits[0] = LLVMBuildOr(b, bits[0], moved, "");
+    }
+    return bits[0];
+}
+
+/* Segments, from the longest on: those of four and two lanes are as well compared as vectors. */
+static const unsigned segments[] = {SEG_WARP, 4, 3};
+
+/* i32: the lanes for which the condition holds, where it is one scalar for each segment; NULL: it
+ * is not. */
+static LLVMValueRef bits_by_segment(struct codegen *cg, const struct jblock *blk,
+                                    const struct ptx_operand *cond)
+{
+    for (size_t n = 1; n < WEIR_COUNT(segments); n++) {
+        struct bound_condition c = {.cg = cg, .seg = segments[n], .blk = blk};
+        int32_t end = blk->first + blk->count;
+        LLVMValueRef bits[MAX_SEGS];
+        if (direction(&c, end, cond, PTX_PRED, 0) != 0 || c.failed)
+            continue;
+        for (int s = 0; s < nsegs(c.seg); s++)
+            bits[s] = LLVMBuildSelect(cg->alu.b, value_in_lane(&c, end, cond, PTX_PRED, s << c.seg),
+                                      c32(cg, (1ull << (1 << c.seg)) - 1), c32(cg, 0), "");
+        return c.failed ? NULL : join_segment_bits(&c, bits);
+    }
+    return NULL;
+}
+
+/* Is the condition such a comparison, in segments that are worth it? Without AVX-512 a mask of 32
+ * lanes takes many instructions. */
+static bool find_index_compare(struct codegen *cg, const struct jblock *blk,
+                               const struct ptx_operand *cond, struct bound_condition *c,
+                               struct row *r)
+{
+    for (size_t n = 0; n < (cg->alu.has_avx512 ? 1 : WEIR_COUNT(segments)); n++) {
+        *c = (struct bound_condition){.cg = cg, .seg = segments[n], .blk = blk};
+        if (is_index_compare(c, cond, r))
+            return true;
+    }
+    return false;
 }
 
 LLVMValueRef branch_condition_bits(struct codegen *cg, const struct jblock *blk)
 {
     LLVMBuilderRef b = cg->alu.b;
-    struct bound_condition c = {.cg = cg, .blk = blk};
+    struct bound_condition c;
     struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
     struct row r;
-    if (!is_index_compare(&c, &cond, &r))
+    LLVMValueRef by_segment = bits_by_segment(cg, blk, &cond), segment[MAX_SEGS];
+    if (by_segment != NULL)
+        return by_segment;
+    if (!find_index_compare(cg, blk, &cond, &c, &r))
         return bits_of(cg, operand_vector(cg, &cond, PTX_PRED));
     LLVMBasicBlockRef from, wrap = NULL, row, join = NULL;
     LLVMValueRef wrapped = NULL;
@@ -343,7 +407,9 @@ LLVMValueRef branch_condition_bits(struct codegen *cg, const struct jblock *blk)
         LLVMBuildBr(b, join);
         LLVMPositionBuilderAtEnd(b, row);
     }
-    LLVMValueRef bits = index_compare_bits(&c, &r);
+    for (int n = 0; n < nsegs(c.seg); n++)
+        segment[n] = index_compare_bits(&c, &r, n);
+    LLVMValueRef bits = join_segment_bits(&c, segment);
     if (cond.neg)
         bits = LLVMBuildNot(b, bits, "");
     if (join == NULL)
@@ -356,27 +422,43 @@ LLVMValueRef branch_condition_bits(struct codegen *cg, const struct jblock *blk)
     return v;
 }
 
+/* The same by segments of one length. */
+static bool from_bounds(struct bound_condition *c, const struct ptx_operand *cond,
+                        LLVMValueRef *all, LLVMValueRef *none)
+{
+    LLVMBuilderRef b = c->cg->alu.b;
+    int32_t end = c->blk->first + c->blk->count;
+    int sign = direction(c, end, cond, PTX_PRED, 0);
+    LLVMValueRef every = NULL, some = NULL;
+    for (int n = 0; n < nsegs(c->seg) && !c->failed; n++)
+        for (int last = 0; last < (sign != 0 ? 2 : 1); last++) {
+            int lane = (n << c->seg) + (last ? (1 << c->seg) - 1 : 0);
+            LLVMValueRef v = value_in_lane(c, end, cond, PTX_PRED, lane);
+            every = every == NULL ? v : LLVMBuildAnd(b, every, v, "");
+            some = some == NULL ? v : LLVMBuildOr(b, some, v, "");
+        }
+    if (c->failed)
+        return false;
+    *all = every;
+    *none = LLVMBuildNot(b, some, "");
+    if (c->no_wrap != NULL) {
+        *all = LLVMBuildAnd(b, *all, c->no_wrap, "");
+        *none = LLVMBuildAnd(b, *none, c->no_wrap, "");
+    }
+    return true;
+}
+
 bool branch_from_bounds(struct codegen *cg, const struct jblock *blk, LLVMValueRef *all,
                         LLVMValueRef *none)
 {
-    LLVMBuilderRef b = cg->alu.b;
-    struct bound_condition c = {.cg = cg, .blk = blk};
     struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
-    int32_t end = blk->first + blk->count;
+    struct bound_condition c = {.cg = cg, .seg = SEG_WARP, .blk = blk};
     if (equality_from_bounds(&c, &cond, all, none))
         return true;
-    direction(&c, end, &cond, PTX_PRED, 0);
-    if (c.failed)
-        return false;
-    LLVMValueRef first = value_in_lane(&c, end, &cond, PTX_PRED, 0);
-    LLVMValueRef last = value_in_lane(&c, end, &cond, PTX_PRED, JIT_WARP - 1);
-    if (c.failed)
-        return false;
-    *all = LLVMBuildAnd(b, first, last, "");
-    *none = LLVMBuildNot(b, LLVMBuildOr(b, first, last, ""), "");
-    if (c.no_wrap != NULL) {
-        *all = LLVMBuildAnd(b, *all, c.no_wrap, "");
-        *none = LLVMBuildAnd(b, *none, c.no_wrap, "");
+    for (size_t n = 0; n < WEIR_COUNT(segments); n++) {
+        c = (struct bound_condition){.cg = cg, .seg = segments[n], .blk = blk};
+        if (from_bounds(&c, &cond, all, none))
+            return true;
     }
-    return true;
+    return false;
 }
