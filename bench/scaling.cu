@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 #include <time.h>
 #include <vector>
@@ -29,11 +30,11 @@ extern "C" void bench_register_kernel(const char *, int, const void *) {}
 
 static __global__ void empty() {}
 
-// One block of one warp, some 20 µs.
-static __global__ void small(float *to)
+// One block of one warp, some 20 µs for 4000 steps.
+static __global__ void small(float *to, int steps)
 {
     float x = threadIdx.x;
-    for (int i = 0; i < 4000; i++)
+    for (int i = 0; i < steps; i++)
         x = x * 1.0001f + 0.5f;
     to[threadIdx.x] = x;
 }
@@ -170,31 +171,87 @@ static void launches()
     MUST(cudaStreamDestroy(stream));
 }
 
-static void streams()
+// Host threads that launch an empty kernel and wait for it, again and again, each in a stream of its
+// own: what they have in common is the scheduler alone.
+static void host_threads()
 {
-    const int most = 16, each = 400;
+    const int most = 16, calls = 20000;
     cudaStream_t stream[most];
-    float *to = floats(most * 32, 0);
     for (cudaStream_t &s : stream)
         MUST(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     for (int count = 1; count <= most; count *= 2) {
+        double shortest = 1e30;
+        for (int round = 0; round < 6; round++) {
+            std::vector<std::thread> threads;
+            double start = now_ms();
+            for (int t = 0; t < count; t++)
+                threads.emplace_back([&, t] {
+                    for (int i = 0; i < calls; i++) {
+                        empty<<<1, 32, 0, stream[t]>>>();
+                        MUST(cudaStreamSynchronize(stream[t]));
+                    }
+                });
+            for (std::thread &t : threads)
+                t.join();
+            shortest = std::min(shortest, now_ms() - start);
+        }
         char what[64];
-        double ms = best([&] {
-            for (int i = 0; i < each; i++)
-                for (int s = 0; s < count; s++)
-                    small<<<1, 32, 0, stream[s]>>>(to + s * 32);
-        });
+        snprintf(what, sizeof what, "launch and wait, %d host thread%s", count, count > 1 ? "s" : "");
+        row(what, count * calls / shortest, "k/s");
+    }
+    for (cudaStream_t s : stream)
+        MUST(cudaStreamDestroy(s));
+}
+
+static void streams()
+{
+    const int most = 64, each = 400;
+    static cudaStream_t stream[most];
+    float *to = floats(most * 32, 0);
+    for (cudaStream_t &s : stream)
+        MUST(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    auto enqueue = [&](int count, int steps) {
+        for (int i = 0; i < each; i++)
+            for (int s = 0; s < count; s++)
+                small<<<1, 32, 0, stream[s]>>>(to + s * 32, steps);
+    };
+    char what[64];
+    for (int count = 1; count <= 16; count *= 2) {
+        double ms = best([&] { enqueue(count, 4000); });
         snprintf(what, sizeof what, "small kernels in %d stream%s", count, count > 1 ? "s" : "");
         row(what, each * count / ms, "k/s");
+    }
+    // Where a kernel takes less than a look at a lock that others want. The worst round, too: there may be
+    // several rates.
+    for (int steps : {80, 800}) {
+        double least = 1e30, most_ms = 0;
+        for (int round = 0; round < 30; round++) {
+            double start = now_ms();
+            enqueue(most, steps);
+            MUST(cudaDeviceSynchronize());
+            double took = now_ms() - start;
+            least = std::min(least, took);
+            most_ms = std::max(most_ms, round > 0 ? took : 0);
+        }
+        snprintf(what, sizeof what, "kernels of %s µs in 64 streams", steps == 80 ? "0.4" : "4");
+        row(what, each * most / least, "k/s");
+        snprintf(what, sizeof what, "kernels of %s µs, slowest round", steps == 80 ? "0.4" : "4");
+        row(what, each * most / most_ms, "k/s");
     }
     MUST(cudaFree(to));
 }
 
-int main()
+int main(int argc, char **argv)
 {
-    machine();
-    kernels();
+    if (argc == 1) {
+        machine();
+        kernels();
+    } else if (strcmp(argv[1], "--launches") != 0) {
+        fprintf(stderr, "usage: weir-bench-scaling [--launches]\n");
+        return 2;
+    }
     launches();
+    host_threads();
     streams();
     return 0;
 }

@@ -6,10 +6,16 @@
 # measured n times in turn, and the best of each counts. Prints one table. Needs of a build only lib/ and
 # bench/weir-bench-scaling, so that it can be taken to another machine: what libweir-jit.so needs and
 # the machine lacks may be in lib/more.
-#   [ROUNDS=n] bench/scaling.sh BUILD [WORKERS...]
+# --launches: only rows of launches, of host threads that launch and wait, and of streams.
+#   [ROUNDS=n] bench/scaling.sh BUILD [--launches] [WORKERS...]
 set -eu
-build=${1:?"usage: bench/scaling.sh BUILD [WORKERS...]"}
+build=${1:?"usage: bench/scaling.sh BUILD [--launches] [WORKERS...]"}
 shift
+only=""
+if [ "${1:-}" = --launches ]; then
+    only=$1
+    shift
+fi
 cores=$(nproc)
 if [ $# -eq 0 ]; then
     for workers in 1 2 4 8 16 32 64; do
@@ -23,7 +29,7 @@ export LD_LIBRARY_PATH="$build/lib:$build/lib/more" WEIR_CACHE_DIR="$scratch/cac
 
 # measure COLUMN WORKERS: as many CPUs as workers, since the thread that waits helps as one.
 measure() {
-    WEIR_WORKERS=$2 "$build/bench/weir-bench-scaling" | sed "s/^/$1|/"
+    WEIR_WORKERS=$2 "$build/bench/weir-bench-scaling" $only | sed "s/^/$1|/"
 }
 
 # measure_all COLUMN...: each column once.

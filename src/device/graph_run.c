@@ -352,7 +352,7 @@ enum outcome { RUN_AWAY, RUN_BODY, RUN_ENDED };
  * True: given away. */
 static bool yield_to_others(struct command *c, uint64_t *end)
 {
-    if (!sched_busy())
+    if (!sched_wanted(c->graph.at))
         return false;
     if (schedule_on()) {
         /* Of the piece of work, too: what gives way must not do so for ever. */

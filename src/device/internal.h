@@ -142,6 +142,14 @@ struct command {
 
 /* ---- streams ---- */
 
+/* Where an active stream waits for a thread that runs it. */
+enum queued {
+    QUEUED_NOT,    /* nowhere */
+    QUEUED_COMING, /* about to be in the scheduler's inbox, or in it; set by who puts it there */
+    QUEUED_READY, /* in the ready queue; changed under the scheduler's lock, like what follows it */
+    QUEUED_LEFT,  /* left to a host thread (left.c); changed under its shard's lock, likewise */
+};
+
 /* Three parts: what never changes; what enqueueing uses; what running uses. The latter two are on
  * cache lines of their own, since different threads are at them at the same time. */
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
@@ -177,8 +185,7 @@ struct device_stream {
     struct command *current;       /* the first command not done: belongs to who runs the stream */
     uint32_t unrecycled;           /* done commands before it; likewise */
     _Atomic bool has_waiters;      /* there may be some */
-    _Atomic bool queued;           /* in the ready queue; changed under the scheduler's lock */
-    bool left;                     /* ... counted as LISTED_LEFT; likewise */
+    _Atomic uint8_t queued;        /* enum queued */
     _Atomic uint32_t host_waiters; /* threads that sleep on `wake`, or are about to */
     _Atomic uint32_t wake;         /* futex */
     _Atomic uint32_t refs;         /* handle, being active, dependencies, events */
@@ -443,6 +450,22 @@ struct device_stream **context_streams(struct device_context *ctx, size_t *count
 
 enum device_error error_of(enum grid_fault_kind kind);
 
+/* ---- streams left to host threads (left.c) ---- */
+
+enum { LEFT_SHARDS = 32 };
+
+void left_open(void);
+/* Leaves a ready stream to the host threads that are likely to come for it. */
+void left_put(struct device_stream *s);
+/* Takes it back, if it is there still. */
+bool left_remove(struct device_stream *s);
+/* Which shards have streams, as a mask. */
+uint32_t left_shards(void);
+/* Those whose oldest stream has not changed since `seen` was filled; fills it. */
+uint32_t left_since(uint32_t *seen);
+/* Takes the oldest stream of one of these shards, for a worker to run; NULL: there is none. */
+struct device_stream *left_take(uint32_t shards);
+
 /* ---- the scheduler ---- */
 
 /* A worker asleep. */
@@ -451,8 +474,9 @@ struct sleeper {
     _Atomic uint32_t woken;
 };
 
-/* Three parts on cache lines of their own: lists and their lock; what workers without work look at
- * all the time; counters. */
+/* Parts on cache lines of their own: lists and their lock; what workers without work look at all
+ * the time; what each thread changes that begins or ends something; what changes when workers come
+ * and go. */
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct sched {
     uint32_t workers;
@@ -471,8 +495,11 @@ struct sched {
     struct sleeper *idle;           /* workers asleep */
     struct grid_parking parking;
 
-    _Alignas(64) _Atomic uint64_t listed; /* entries in all of these lists, and LISTED_LEFT for each
-                                             that workers leave to host threads for a moment */
+    _Alignas(64) _Atomic uint64_t listed; /* entries in all of these lists, and in the inbox */
+
+    /* Streams that have become ready, the last first, linked by ready_next: who has the lock moves
+     * them to the ready queue (sched_collect). Who puts one in takes no lock. */
+    _Alignas(64) struct device_stream *_Atomic inbox;
 
     /* One of the listed runs that threads may enter without the lock (join_open), or NULL; changed
      * under the lock. It stays listed while threads are looking at it. */
@@ -481,14 +508,14 @@ struct sched {
 
     _Alignas(64) _Atomic uint32_t picking; /* threads that are about to take from the lists */
 
+    _Alignas(64) _Atomic uint32_t running; /* threads that execute something */
+
     _Alignas(64) _Atomic uint32_t spinning; /* workers that look for work without sleeping */
-    _Atomic uint32_t running;               /* threads that execute something */
     _Atomic uint32_t threads; /* workers that there are, those started instead of others too */
     _Atomic uint32_t stuck;   /* threads in sched_give_way */
     _Atomic uint32_t asleep;  /* workers in `idle`; changed under the lock */
     _Atomic bool paused;      /* nothing is begun (device_pause); set under the lock */
 };
-#define LISTED_LEFT ((uint64_t)1 << 32)
 extern WEIR_OWN struct sched sched;
 
 void sched_open(uint32_t workers);
@@ -505,8 +532,9 @@ bool sched_withdraw(struct device_stream *s);
 /* Lists a run for others to join / takes it off. `wake`: get someone to help. */
 void sched_list(struct command *c, bool wake);
 void sched_unlist(struct command *c);
-/* The scheduler is locked: takes a stream out of the ready queue, a run off the list, the oldest
- * queue given, or NULL. */
+/* The scheduler is locked: moves what is in the inbox to the ready queue; takes a stream out of
+ * that, a run off the list, the oldest queue given, or NULL. */
+void sched_collect(void);
 void sched_unready(struct device_stream *s);
 void sched_drop(struct command *c);
 struct cdp_queue *sched_take_given(void);
@@ -515,8 +543,10 @@ void sched_give(struct cdp_queue *q);
 /* Enters the listed run that is the stream's first command, and counts the caller as running; NULL
  * when there is none to enter. */
 struct command *sched_join(struct device_stream *s);
-/* Gets another worker to work if there is something to do and one is asleep. */
+/* Gets a worker to look for work if none does and one is asleep. */
 void sched_wake_one(void);
+/* Whether there is something that nobody is looking for, perhaps. */
+bool sched_unseen(void);
 /* Counts the calling thread as running; false: it may not run anything now. */
 bool sched_begin(void);
 /* The calling thread cannot leave what it executes and waits for a moment; another thread, a new
@@ -524,9 +554,10 @@ bool sched_begin(void);
 void sched_give_way(void);
 /* What a thread that looks for work remembers. */
 struct seeker {
-    uint32_t turn;        /* so that kinds of work alternate */
-    bool spinning;        /* counted in sched.spinning */
-    bool late;            /* takes what was left to host threads, too */
+    uint32_t turn;              /* so that kinds of work alternate */
+    bool spinning;              /* counted in sched.spinning */
+    uint32_t late;              /* the shards whose stream no host thread has come for (left.c) */
+    uint32_t seen[LEFT_SHARDS]; /* their turns when they were last looked at */
     bool overdue;         /* takes what no other thread has begun, though as many run as may */
     uint64_t full_since;  /* ns: since then there was work, and as many ran as may; 0: not so */
     uint32_t no_progress; /* resumed blocks in a row that got nowhere */
@@ -542,6 +573,12 @@ enum sched_result sched_work(struct grid_worker *w, struct seeker *k);
 static inline bool sched_busy(void)
 {
     return atomic_load_explicit(&sched.listed, memory_order_relaxed) > 0;
+}
+/* The same by who has run n pieces of one thing; each eighth time it looks, too, at what is left to
+ * host threads, which may not come. */
+static inline bool sched_wanted(uint32_t n)
+{
+    return sched_busy() || (n % 8 == 7 && left_shards() != 0);
 }
 /* A lock that is held for a few instructions only: who finds it taken looks again before sleeping.
  */

@@ -8,17 +8,13 @@
  * the lock before it sleeps, and pushing looks at the spinning ones under the same lock, so no work
  * is ever left with everyone asleep.
  *
- * A stream whose work a host thread has waited for may see the same again: launch, wait, launch,
- * wait. That thread runs the work soonest, so workers leave the stream to it for a moment, until it
- * has not come once, or enqueues more without waiting.
+ * Who makes a stream ready takes no lock, unless a worker is to be woken: it goes into an inbox.
+ * Streams that host threads launch into and wait for are left to them (left.c).
  *
  * Parked blocks (kernels that spin) are resumed in turn with other work. When nothing else is there
  * and they get nowhere for a while, workers give way to other threads, and later sleep in between:
  * what they wait for may be the host's to do. */
-#include <linux/futex.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -27,10 +23,10 @@
 #include "device/internal.h"
 
 static const uint64_t SPIN_NS = 20000; /* how long a worker looks before it sleeps */
-/* How often it looks, with a pause of the CPU between, before it takes what was left to a host
- * thread: about the time from a launch to the wait for it. */
-static const uint32_t LEFT_LOOKS = 64;
-enum { LOOKS = 32 }; /* between two looks at the clock */
+enum { LOOKS = 32 }; /* between two looks at the clock, with a pause of the CPU each */
+/* So many of these between two looks at what is left to host threads: about the time from a launch
+ * to the wait for it. */
+enum { LEFT_EACH = 2, LEFT_PIECES = 4 }; /* and pieces of work, of who has some all the time */
 /* How often before it sleeps because others use all CPUs, its own, too. */
 static const uint32_t USED_LOOKS = 64;
 /* How long it sleeps then, at most. What is not begun by that time gets a worker even so: host
@@ -54,17 +50,6 @@ static inline void pause_cpu(void)
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
-}
-
-void futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)
-{
-    struct timespec t = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, timeout_ns != 0 ? &t : NULL, NULL, 0);
-}
-
-void futex_wake(_Atomic uint32_t *word, int count)
-{
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
 /* ---- sleeping workers ---- */
@@ -118,6 +103,9 @@ static uint32_t helpers(struct command *c)
 
 void sched_wake_one(void)
 {
+    /* A worker that stops looking now looks once more at what the caller has seen. */
+    if (atomic_load(&sched.spinning) > 0 || atomic_load(&sched.asleep) == 0)
+        return;
     pthread_mutex_lock(&sched.lock);
     struct sleeper *s = idle_take(1);
     pthread_mutex_unlock(&sched.lock);
@@ -129,11 +117,17 @@ void sched_wake_one(void)
  * there is work; so whoever stops running looks for more itself, or wakes another. */
 static bool full(void) { return atomic_load(&sched.running) >= sched.workers; }
 
+bool sched_unseen(void)
+{
+    return atomic_load(&sched.listed) > 0 || atomic_load(&sched.parking.count) > 0 ||
+           (atomic_load(&sched.spinning) == 0 && left_shards() != 0);
+}
+
 /* The thread has counted as running and found nothing to run; it may go to sleep now. */
 static void stop_running(void)
 {
     atomic_fetch_sub(&sched.running, 1);
-    if (atomic_load(&sched.asleep) > 0 && atomic_load(&sched.listed) > 0)
+    if (atomic_load(&sched.asleep) > 0 && sched_unseen())
         sched_wake_one();
 }
 
@@ -152,19 +146,13 @@ bool sched_begin(void) { return begin_running(); }
 
 static bool anything(void)
 {
-    return atomic_load(&sched.listed) > 0 || atomic_load(&sched.parking.count) > 0;
+    return atomic_load(&sched.listed) > 0 || atomic_load(&sched.parking.count) > 0 ||
+           left_shards() != 0;
 }
 
-/* Work on the lists; what is left to host threads counts when it is late. */
-static bool anything_queued(bool late)
+static bool anything_queued(void)
 {
-    uint64_t listed = atomic_load_explicit(&sched.listed, memory_order_acquire);
-    return listed > 0 && (late || (uint32_t)listed > listed / LISTED_LEFT);
-}
-
-static bool anything_left(void)
-{
-    return atomic_load_explicit(&sched.listed, memory_order_relaxed) >= LISTED_LEFT;
+    return atomic_load_explicit(&sched.listed, memory_order_acquire) > 0;
 }
 
 /* ---- the ready queue ---- */
@@ -180,17 +168,12 @@ void sched_unready(struct device_stream *s)
     else
         sched.ready[s->level].tail = s->ready_prev;
     s->ready_next = s->ready_prev = NULL;
-    atomic_store_explicit(&s->queued, false, memory_order_relaxed);
-    atomic_fetch_sub(&sched.listed, s->left ? 1 + LISTED_LEFT : 1);
+    atomic_store_explicit(&s->queued, QUEUED_NOT, memory_order_relaxed);
+    atomic_fetch_sub(&sched.listed, 1);
 }
 
-static void start_workers(void);
-
-void sched_push(struct device_stream *s)
+static void ready_append(struct device_stream *s)
 {
-    static pthread_once_t started = PTHREAD_ONCE_INIT;
-    pthread_once(&started, start_workers);
-    pthread_mutex_lock(&sched.lock);
     s->ready_next = NULL;
     s->ready_prev = sched.ready[s->level].tail;
     if (s->ready_prev != NULL)
@@ -198,37 +181,85 @@ void sched_push(struct device_stream *s)
     else
         sched.ready[s->level].head = s;
     sched.ready[s->level].tail = s;
-    atomic_store_explicit(&s->queued, true, memory_order_seq_cst);
-    s->left = atomic_load_explicit(&s->host_runs, memory_order_relaxed);
-    atomic_fetch_add(&sched.listed, s->left ? 1 + LISTED_LEFT : 1);
-    struct sleeper *sleeper = idle_take(1);
-    /* No worker is free: a host thread that sleeps on the stream can run it. */
-    bool host = sleeper == NULL && atomic_load(&sched.spinning) == 0 &&
-                atomic_load_explicit(&s->host_waiters, memory_order_seq_cst) > 0;
-    if (host)
-        stream_ref(s);
-    pthread_mutex_unlock(&sched.lock);
-    wake_taken(sleeper);
-    if (host) {
-        stream_wake(s);
-        stream_unref(s);
+    atomic_store_explicit(&s->queued, QUEUED_READY, memory_order_relaxed);
+}
+
+void sched_collect(void)
+{
+    if (atomic_load_explicit(&sched.inbox, memory_order_relaxed) == NULL)
+        return;
+    struct device_stream *s = atomic_exchange(&sched.inbox, NULL), *oldest = NULL;
+    for (struct device_stream *after; s != NULL; s = after) {
+        after = s->ready_next;
+        s->ready_next = oldest;
+        oldest = s;
+    }
+    for (struct device_stream *after; oldest != NULL; oldest = after) {
+        after = oldest->ready_next;
+        ready_append(oldest);
     }
 }
 
-/* Takes a stream out of the ready queue, if it is there. */
+static void start_workers(void);
+
+/* Others may run the stream, and end it, as soon as it is in. */
+static void inbox_put(struct device_stream *s)
+{
+    struct device_stream *first = atomic_load_explicit(&sched.inbox, memory_order_relaxed);
+    atomic_fetch_add(&sched.listed, 1); /* before anyone takes it out */
+    do
+        s->ready_next = first;
+    while (!atomic_compare_exchange_weak(&sched.inbox, &first, s));
+}
+
+void sched_push(struct device_stream *s)
+{
+    static pthread_once_t started = PTHREAD_ONCE_INIT;
+    pthread_once(&started, start_workers);
+    atomic_store(&s->queued, QUEUED_COMING);
+    bool host = atomic_load(&s->host_waiters) > 0; /* who sleeps has looked after having said so */
+    if (host)
+        stream_ref(s);
+    if (atomic_load_explicit(&s->host_runs, memory_order_relaxed))
+        left_put(s);
+    else
+        inbox_put(s);
+    if (atomic_load(&sched.spinning) == 0) { /* likewise: fall_asleep */
+        if (atomic_load(&sched.asleep) > 0)
+            sched_wake_one();
+        else if (host) /* no worker is free: a host thread that sleeps on the stream can run it */
+            stream_wake(s);
+    }
+    if (host)
+        stream_unref(s);
+}
+
+/* Takes a stream out of where it waits to be run, if it is there. */
 static bool take_back(struct device_stream *s, bool to_run)
 {
-    if (!atomic_load_explicit(&s->queued, memory_order_relaxed))
+    uint8_t queued = atomic_load_explicit(&s->queued, memory_order_relaxed);
+    if (queued == QUEUED_NOT)
         return false;
+    bool taken = false;
+    if (queued == QUEUED_LEFT) {
+        /* Counted before looking: who pauses looks at the count after having said so. */
+        atomic_fetch_add(&sched.running, 1);
+        taken = !sched_paused() && left_remove(s);
+        if (!taken || !to_run)
+            stop_running();
+        return taken;
+    }
     pthread_mutex_lock(&sched.lock);
-    bool queued = atomic_load_explicit(&s->queued, memory_order_relaxed) && !sched_paused();
-    if (queued) {
+    sched_collect();
+    taken =
+        atomic_load_explicit(&s->queued, memory_order_relaxed) == QUEUED_READY && !sched_paused();
+    if (taken) {
         sched_unready(s);
         if (to_run)
             atomic_fetch_add(&sched.running, 1);
     }
     pthread_mutex_unlock(&sched.lock);
-    return queued;
+    return taken;
 }
 
 bool sched_steal(struct device_stream *s) { return take_back(s, true); }
@@ -431,6 +462,25 @@ static void unlock_picked(void)
     atomic_fetch_sub_explicit(&sched.picking, 1, memory_order_relaxed);
 }
 
+/* A stream that was left to host threads, of these shards. */
+static struct device_stream *pick_left(struct seeker *k, uint32_t late, bool overdue)
+{
+    bool counted = begin_running();
+    if (!counted && (!overdue || sched_paused()))
+        return NULL;
+    if (!counted)
+        atomic_fetch_add(&sched.running, 1);
+    struct device_stream *s = left_take(late);
+    if (s == NULL) {
+        stop_running();
+        return NULL;
+    }
+    stop_spinning(k);
+    if (sched_unseen()) /* more of it, perhaps */
+        sched_wake_one();
+    return s;
+}
+
 /* A stream to run, a command to share, or a queue. Wakes another worker when there is more. */
 static bool pick(struct seeker *k, struct device_stream **s, struct command **c,
                  struct cdp_queue **q)
@@ -438,12 +488,17 @@ static bool pick(struct seeker *k, struct device_stream **s, struct command **c,
     *s = NULL;
     *c = NULL;
     *q = NULL;
-    /* Parked blocks may wait for just that, and workers that resume them never rest. */
-    bool late = k->late || atomic_load_explicit(&sched.parking.count, memory_order_relaxed) > 0;
-    k->late = false;
+    /* Parked blocks may wait for what is left, and workers that resume them never rest. */
+    bool parked = atomic_load_explicit(&sched.parking.count, memory_order_relaxed) > 0;
+    uint32_t late = parked ? left_shards() : k->late;
+    k->late = 0;
     bool overdue = k->overdue;
     k->overdue = false;
-    if (!anything_queued(late) || sched_paused() || (full() && !overdue))
+    if ((late == 0 && !anything_queued()) || sched_paused() || (full() && !overdue))
+        return false;
+    if (late != 0 && (*s = pick_left(k, late, overdue)) != NULL)
+        return true;
+    if (!anything_queued())
         return false;
     struct sleeper *sleeper = NULL;
     *c = join_open(k);
@@ -460,6 +515,7 @@ static bool pick(struct seeker *k, struct device_stream **s, struct command **c,
     }
     if (!counted)
         atomic_fetch_add(&sched.running, 1);
+    sched_collect();
     /* What kernels have launched comes before new work: it is what they wait for. */
     *q = sched_take_given();
     for (uint32_t level = 0; level < PRIORITIES && *q == NULL && *s == NULL && *c == NULL;
@@ -467,18 +523,15 @@ static bool pick(struct seeker *k, struct device_stream **s, struct command **c,
         bool job_first = (k->turn & 2) != 0;
         if (job_first && counted)
             *c = pick_job(level);
-        if (*c == NULL && (*s = sched.ready[level].head) != NULL) {
+        if (*c == NULL && (*s = sched.ready[level].head) != NULL)
             sched_unready(*s);
-            if (atomic_load_explicit(&(*s)->host_runs, memory_order_relaxed)) /* it came not */
-                atomic_store_explicit(&(*s)->host_runs, false, memory_order_relaxed);
-        }
         if (*c == NULL && *s == NULL && !job_first && counted)
             *c = pick_job(level);
     }
     bool found = *s != NULL || *c != NULL || *q != NULL;
     if (found) {
         stop_spinning(k);
-        if (!full() && atomic_load(&sched.listed) > 0)
+        if (!full() && (atomic_load(&sched.listed) > 0 || left_shards() != 0))
             sleeper = idle_take(*c != NULL ? helpers(*c) : 1);
     } else {
         atomic_fetch_sub(&sched.running, 1);
@@ -537,6 +590,8 @@ enum sched_result sched_work(struct grid_worker *w, struct seeker *k)
             cdp_run_queue(q, w);
         cdp_settle(w);
         atomic_fetch_sub(&sched.running, 1);
+        if (k->turn % LEFT_PIECES == 0) /* it may have no time to rest */
+            k->late = left_since(k->seen);
         return SCHED_DONE;
     }
     return resume_first ? SCHED_NOTHING : resume(w, k);
@@ -571,7 +626,8 @@ void device_resume(void)
 /* Whether there is work that is not parked. The lock is held. */
 static bool work_listed(void)
 {
-    if (sched.given.head != NULL)
+    sched_collect();
+    if (sched.given.head != NULL || left_shards() != 0)
         return true;
     for (uint32_t level = 0; level < PRIORITIES; level++) {
         if (sched.ready[level].head != NULL)
@@ -635,13 +691,12 @@ static void rest(struct seeker *k)
         atomic_fetch_add(&sched.spinning, 1);
     }
     uint64_t end = clock_ns() + SPIN_NS;
-    uint32_t left = 0, used = 0;
-    do
+    uint32_t used = 0;
+    left_since(k->seen);
+    for (uint32_t round = 1; used < USED_LOOKS && clock_ns() < end; round++) {
         for (int i = 0; i < LOOKS; i++) {
-            left = anything_left() ? left + 1 : 0;
-            k->late = left > LEFT_LOOKS;
-            /* How many run is looked at only now: who runs writes it all the time. */
-            bool queued = anything_queued(k->late);
+            /* How many run is looked at only then: who runs writes it all the time. */
+            bool queued = k->late != 0 || anything_queued();
             used = queued && full() ? used + 1 : 0;
             if ((queued && used == 0) || atomic_load(&sched.parking.count) > 0) {
                 k->overdue = is_overdue(k);
@@ -649,7 +704,9 @@ static void rest(struct seeker *k)
             }
             pause_cpu();
         }
-    while (used < USED_LOOKS && (left > 0 || clock_ns() < end));
+        if (round % LEFT_EACH == 0)
+            k->late = left_since(k->seen);
+    }
     if (used == 0)
         k->full_since = 0;
     else if (k->full_since == 0)
@@ -733,14 +790,8 @@ void sched_open(uint32_t workers)
     sched.workers = workers;
     sched.sharers = schedule_on() ? 1 : workers;
     mutex_init(&sched.lock);
+    left_open();
     grid_parking_init(&sched.parking);
     cdp_open();
     sched.parking.give_way = run_give_way;
-}
-
-struct grid_worker *sched_worker(void)
-{
-    static _Atomic uint32_t helpers;
-    struct grid_worker *w = worker_of_thread();
-    return w != NULL ? w : grid_worker_self(atomic_fetch_add(&helpers, 1) % sched.sharers);
 }

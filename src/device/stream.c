@@ -460,11 +460,11 @@ void stream_run(struct device_stream *s, struct grid_worker *w, uint64_t stop)
 {
     struct command *c = s->current;
     uint64_t end = 0;
-    for (;;) {
+    for (uint32_t n = 0;; n++) {
         if (!command_ready(c))
             return;
         bool yields = c->count > stop || sched_paused();
-        if (!yields && sched_busy()) {
+        if (!yields && sched_wanted(n)) {
             uint64_t now = clock_ns();
             end = end == 0 ? now + SLICE_NS : end;
             yields = now > end;

@@ -1,6 +1,10 @@
-/* thread: starting threads of ours, and their locks. */
+/* thread: starting threads of ours, their locks, and sleeping. */
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/own_threads.h"
 #include "device/internal.h"
@@ -72,4 +76,22 @@ bool thread_start_once(atomic_bool *started, void *(*main)(void *), const char *
         atomic_store(started, true);
     pthread_mutex_unlock(&lock);
     return atomic_load(started);
+}
+
+void futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)
+{
+    struct timespec t = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, timeout_ns != 0 ? &t : NULL, NULL, 0);
+}
+
+void futex_wake(_Atomic uint32_t *word, int count)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+struct grid_worker *sched_worker(void)
+{
+    static _Atomic uint32_t helpers;
+    struct grid_worker *w = worker_of_thread();
+    return w != NULL ? w : grid_worker_self(atomic_fetch_add(&helpers, 1) % sched.sharers);
 }

@@ -109,6 +109,7 @@ static bool take(struct piece *p, const struct device_stream *favoured)
 {
     *p = (struct piece){0};
     pthread_mutex_lock(&sched.lock);
+    sched_collect();
     if (!sched_paused()) {
         p->queue = sched_take_given();
         if (p->queue == NULL)

@@ -16,7 +16,7 @@ static const uint64_t NAP_NS = 200000;        /* and how often it is looked at a
  * block that it has parked could go on. */
 static void leave(void)
 {
-    if (atomic_load(&sched.listed) > 0 || atomic_load(&sched.parking.count) > 0)
+    if (atomic_load(&sched.asleep) > 0 && sched_unseen())
         sched_wake_one();
 }
 
