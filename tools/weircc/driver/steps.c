@@ -17,6 +17,7 @@
 #include "weircc/objects/entities.h"
 #include "weircc/objects/fatbin.h"
 #include "weircc/objects/rdc_asm.h"
+#include "weircc/work/files.h"
 
 /* The steps, each with the files that it is given. */
 static bool fatbin(const char *const *files, struct diag *d)
@@ -41,32 +42,38 @@ static bool device_symbols(const char *const *files, struct diag *d)
 
 static bool rewrite_bools(const char *const *files, struct diag *d)
 {
-    return bools_rewrite_file(files[0], d);
+    return file_rewrite(files[0], bools_rewrite, d);
+}
+
+/* Calls of compilers' functions are rewritten in the step of casts. */
+static void rewrite_calls(const char *llvm, struct strbuf *out)
+{
+    (void)math_calls_rewrite(llvm, out);
 }
 
 static bool rewrite_casts(const char *const *files, struct diag *d)
 {
-    return casts_rewrite_file(files[0], d) && math_calls_rewrite_file(files[0], d);
+    return file_rewrite(files[0], casts_rewrite, d) && file_rewrite(files[0], rewrite_calls, d);
 }
 
 static bool lower_casts(const char *const *files, struct diag *d)
 {
-    return casts_lower_file(files[0], d);
+    return file_rewrite(files[0], casts_lower, d);
 }
 
 static bool rewrite_grid_constants(const char *const *files, struct diag *d)
 {
-    return grid_constants_rewrite_file(files[0], d);
+    return file_rewrite(files[0], grid_constants_rewrite, d);
 }
 
 static bool rewrite_debug_data(const char *const *files, struct diag *d)
 {
-    return debug_data_rewrite_file(files[0], d);
+    return file_rewrite(files[0], debug_data_rewrite, d);
 }
 
 static bool rewrite_modifiers(const char *const *files, struct diag *d)
 {
-    return modifiers_rewrite_file(files[0], d);
+    return file_rewrite(files[0], modifiers_rewrite, d);
 }
 
 static bool protect_object(const char *const *files, struct diag *d)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +19,22 @@ bool file_write(const char *path, const char *bytes, size_t size, struct diag *d
         return false;
     }
     return true;
+}
+
+bool file_rewrite(const char *path, void (*change)(const char *text, struct strbuf *out),
+                  struct diag *d)
+{
+    size_t size;
+    char *text = file_read(path, &size, d);
+    struct strbuf out = {0};
+    if (text == NULL)
+        return false;
+    change(text, &out);
+    bool same = out.count == size && (size == 0 || memcmp(out.items, text, size) == 0);
+    bool ok = same || file_write(path, out.items, out.count, d);
+    sb_free(&out);
+    free(text);
+    return ok;
 }
 
 void file_remove(const char *path)

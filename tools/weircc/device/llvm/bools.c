@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "weircc/work/files.h"
-
 /* A piece of the text. */
 struct span {
     const char *text;
@@ -331,16 +329,4 @@ void bools_rewrite(const char *llvm, struct strbuf *out)
     free(r.loaded.items);
     free(r.flags.items);
     free(r.params.items);
-}
-
-bool bools_rewrite_file(const char *path, struct diag *d)
-{
-    char *llvm = file_read(path, NULL, d);
-    struct strbuf out = {0};
-    if (llvm != NULL)
-        bools_rewrite(llvm, &out);
-    bool ok = llvm != NULL && file_write(path, out.items, out.count, d);
-    sb_free(&out);
-    free(llvm);
-    return ok;
 }

@@ -20,7 +20,4 @@
 /* Appends the LLVM text, rewritten. The text is that of clang's front end, before any pass. */
 void bools_rewrite(const char *llvm, struct strbuf *out);
 
-/* Rewrites a file in place. False and a message when it cannot be read or written. */
-bool bools_rewrite_file(const char *path, struct diag *d);
-
 #endif

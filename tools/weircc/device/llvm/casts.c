@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "weircc/work/files.h"
-
 /* "  %12 = call i8 @llvm.fptoui.sat.i8.f32(float %11), !dbg !5", in pieces. */
 struct cast {
     const char *line;
@@ -326,27 +324,4 @@ bool casts_found(const char *llvm)
 bool casts_found_wide(const char *llvm)
 {
     return strstr(llvm, "declare i128 @__weir_double_to_") != NULL;
-}
-
-static bool change_file(const char *path, void (*change)(const char *, struct strbuf *),
-                        struct diag *d)
-{
-    char *llvm = file_read(path, NULL, d);
-    struct strbuf out = {0};
-    if (llvm != NULL)
-        change(llvm, &out);
-    bool ok = llvm != NULL && file_write(path, out.items, out.count, d);
-    sb_free(&out);
-    free(llvm);
-    return ok;
-}
-
-bool casts_rewrite_file(const char *path, struct diag *d)
-{
-    return change_file(path, casts_rewrite, d);
-}
-
-bool casts_lower_file(const char *path, struct diag *d)
-{
-    return change_file(path, casts_lower, d);
 }

@@ -36,8 +36,4 @@ bool casts_found(const char *llvm);
 /* Whether functions of the device library are called for casts from or to 128 bits. */
 bool casts_found_wide(const char *llvm);
 
-/* Rewrites a file in place. False and a message when it cannot be read or written. */
-bool casts_rewrite_file(const char *path, struct diag *d);
-bool casts_lower_file(const char *path, struct diag *d);
-
 #endif

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "weircc/work/files.h"
-
 /* The field of a metadata node that names the list of imports, ", imports: !12", with its length in
  * *size. Strings among the fields, as the command line may be one, are passed over. */
 static const char *find_imports(const char *node, size_t *size)
@@ -51,18 +49,4 @@ void debug_data_rewrite(const char *llvm, struct strbuf *out)
         }
         sb_append(out, line, (size_t)(next - line));
     }
-}
-
-bool debug_data_rewrite_file(const char *path, struct diag *d)
-{
-    char *llvm = file_read(path, NULL, d);
-    struct strbuf out = {0};
-    bool ok = llvm != NULL;
-    if (ok) {
-        debug_data_rewrite(llvm, &out);
-        ok = file_write(path, out.items, out.count, d);
-    }
-    sb_free(&out);
-    free(llvm);
-    return ok;
 }

@@ -15,7 +15,4 @@
 /* Appends the LLVM text, rewritten. */
 void debug_data_rewrite(const char *llvm, struct strbuf *out);
 
-/* Rewrites a file in place. False and a message when it cannot be read or written. */
-bool debug_data_rewrite_file(const char *path, struct diag *d);
-
 #endif

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "weircc/work/files.h"
-
 struct rewriting {
     const char *llvm;
     struct strbuf *out;
@@ -156,6 +154,10 @@ static void put_line(struct rewriting *r, const char *line, size_t n)
 
 void grid_constants_rewrite(const char *llvm, struct strbuf *out)
 {
+    if (strstr(llvm, GRID_CONSTANT_ANNOTATION) == NULL) {
+        sb_append(out, llvm, strlen(llvm));
+        return;
+    }
     struct rewriting r = {.llvm = llvm, .out = out, .next_node = first_free_node(llvm)};
     sb_append(out, "", 0);
     find_names(&r);
@@ -171,18 +173,4 @@ void grid_constants_rewrite(const char *llvm, struct strbuf *out)
     sb_free(&r.list);
     sb_free(&r.nodes);
     sb_free(&r.which);
-}
-
-bool grid_constants_rewrite_file(const char *path, struct diag *d)
-{
-    char *llvm = file_read(path, NULL, d);
-    struct strbuf out = {0};
-    bool ok = llvm != NULL;
-    if (ok && strstr(llvm, GRID_CONSTANT_ANNOTATION) != NULL) {
-        grid_constants_rewrite(llvm, &out);
-        ok = file_write(path, out.items, out.count, d);
-    }
-    sb_free(&out);
-    free(llvm);
-    return ok;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "weircc/options/options.h"
-#include "weircc/work/files.h"
 
 /* What there is: by LLVM's name of an intrinsic, or by the C library's. */
 static const struct function {
@@ -258,16 +257,4 @@ bool math_calls_found_library(const char *llvm)
         }
     }
     return false;
-}
-
-bool math_calls_rewrite_file(const char *path, struct diag *d)
-{
-    char *llvm = file_read(path, NULL, d);
-    if (llvm == NULL)
-        return false;
-    struct strbuf out = {0};
-    bool ok = math_calls_rewrite(llvm, &out) == 0 || file_write(path, out.items, out.count, d);
-    sb_free(&out);
-    free(llvm);
-    return ok;
 }

@@ -16,8 +16,4 @@ int math_calls_rewrite(const char *llvm, struct strbuf *out);
 /* Whether functions are called that the device library defines in bitcode. */
 bool math_calls_found_library(const char *llvm);
 
-/* Rewrites a file in place, if there is anything to. False and a message when it cannot be read or
- * written. */
-bool math_calls_rewrite_file(const char *path, struct diag *d);
-
 #endif

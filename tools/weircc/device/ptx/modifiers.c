@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "weircc/work/files.h"
-
 static bool in_name(char c) { return isalnum((unsigned char)c) || c == '.' || c == '_'; }
 
 /* Whether the name that begins here, "fma.rn.ftz.bf16x2", is that of a bfloat16 instruction. */
@@ -32,16 +30,4 @@ void modifiers_rewrite(const char *ptx, struct strbuf *out)
         ptx = at + n;
     }
     sb_append(out, ptx, strlen(ptx));
-}
-
-bool modifiers_rewrite_file(const char *path, struct diag *d)
-{
-    char *ptx = file_read(path, NULL, d);
-    struct strbuf out = {0};
-    if (ptx != NULL)
-        modifiers_rewrite(ptx, &out);
-    bool ok = ptx != NULL && file_write(path, out.items, out.count, d);
-    sb_free(&out);
-    free(ptx);
-    return ok;
 }

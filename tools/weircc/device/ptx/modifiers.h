@@ -11,7 +11,4 @@
 /* Appends the PTX, rewritten. */
 void modifiers_rewrite(const char *ptx, struct strbuf *out);
 
-/* Rewrites a file in place. False and a message when it cannot be read or written. */
-bool modifiers_rewrite_file(const char *path, struct diag *d);
-
 #endif
