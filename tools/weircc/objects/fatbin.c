@@ -48,8 +48,7 @@ struct fatbin_entry {
     char text[8];                      /* a NUL, padded */
 };
 
-/* Skips white space and comments. */
-static const char *skip_space(const char *p)
+const char *ptx_skip_space(const char *p)
 {
     while (true) {
         if (isspace((unsigned char)*p)) {
@@ -67,10 +66,10 @@ static const char *skip_space(const char *p)
 
 bool ptx_read_head(const char *text, struct ptx_head *head, struct diag *d)
 {
-    const char *p = skip_space(text);
+    const char *p = ptx_skip_space(text);
     if (sscanf(p, ".version %d.%d", &head->major, &head->minor) != 2)
         return diag_set(d, 0, 0, "it does not begin with a .version directive");
-    p = skip_space(p + strcspn(p, "\n\r/"));
+    p = ptx_skip_space(p + strcspn(p, "\n\r/"));
     if (sscanf(p, ".target sm_%d", &head->arch) != 1)
         return diag_set(d, 0, 0, "it has no .target sm_NN directive after .version");
     size_t n = strcspn(p, "\n\r/");

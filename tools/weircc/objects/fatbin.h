@@ -25,6 +25,9 @@ struct ptx_head {
     bool debug;       /* .target ..., debug */
 };
 
+/* What comes after white space and comments. */
+const char *ptx_skip_space(const char *p);
+
 /* Reads the directives at the start of PTX text. False and a message when it is not PTX. */
 bool ptx_read_head(const char *text, struct ptx_head *head, struct diag *d);
 

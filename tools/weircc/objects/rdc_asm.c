@@ -16,23 +16,6 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%';
 }
 
-/* Skips white space and comments, and in passing a string or a parenthesis whole. */
-static const char *skip_blank(const char *p)
-{
-    while (true) {
-        if (isspace((unsigned char)*p)) {
-            p++;
-        } else if (p[0] == '/' && p[1] == '/') {
-            p += strcspn(p, "\n");
-        } else if (p[0] == '/' && p[1] == '*') {
-            const char *end = strstr(p + 2, "*/");
-            p = end != NULL ? end + 2 : p + strlen(p);
-        } else {
-            return p;
-        }
-    }
-}
-
 static size_t word_length(const char *p)
 {
     size_t n = 0;
@@ -52,7 +35,7 @@ static const char *find_name(const char *p, size_t *length)
 {
     bool linked = false;
     while (true) {
-        p = skip_blank(p);
+        p = ptx_skip_space(p);
         if (*p == '.') {
             size_t n = word_length(++p);
             linked = linked || word_is(p, n, "func") || word_is(p, n, "entry") ||
@@ -60,7 +43,7 @@ static const char *find_name(const char *p, size_t *length)
             bool align = word_is(p, n, "align");
             p += n;
             if (align) {
-                p = skip_blank(p);
+                p = ptx_skip_space(p);
                 p += word_length(p);
             }
         } else if (*p == '(') { /* a result, or the value of an attribute */
@@ -83,7 +66,7 @@ void ptx_visit_symbols(const char *ptx,
         const char *word;
         enum device_linkage linkage;
     } directives[] = {{"extern", DEVICE_EXTERN}, {"visible", DEVICE_GLOBAL}, {"weak", DEVICE_WEAK}};
-    for (const char *p = skip_blank(ptx); *p != '\0'; p = skip_blank(p)) {
+    for (const char *p = ptx_skip_space(ptx); *p != '\0'; p = ptx_skip_space(p)) {
         if (*p == '"') { /* a file name of debug information */
             p += 1 + strcspn(p + 1, "\"\n");
             p += *p == '"';
