@@ -84,6 +84,26 @@
 #define CUDART_CB
 #endif
 
+/* Words of old sources, for compilers of other systems. */
+#ifndef __thread__
+#define __thread__ __thread
+#endif
+#ifndef __import__
+#define __import__
+#endif
+#ifndef __export__
+#define __export__
+#endif
+#ifndef __cdecl
+#define __cdecl
+#endif
+#ifndef __annotate__
+#define __annotate__(a) __attribute__((a))
+#endif
+#ifndef __location__
+#define __location__(a) __annotate__(a)
+#endif
+
 /* Marks that only NVIDIA's front end reads. */
 #ifndef __device_builtin__
 #define __device_builtin__

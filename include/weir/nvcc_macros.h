@@ -13,10 +13,7 @@
 #define __CUDA_API_VER_MAJOR__       WEIR_CUDA_MAJOR
 #define __CUDA_API_VER_MINOR__       WEIR_CUDA_MINOR
 #define __NVCC_DIAG_PRAGMA_SUPPORT__ 1
-/* clang lets the device use constexpr functions and treats lambdas by what they call: what nvcc
- * has options for is always on. */
-#define __CUDACC_RELAXED_CONSTEXPR__ 1
-#define __CUDACC_EXTENDED_LAMBDA__   1
+#define __CUDACC_DEVICE_ATOMIC_BUILTINS__ 1 /* __nv_atomic_load and its kin */
 
 /* Predicates by which nvcc's users ask what an extended lambda is: clang has no such kind of
  * lambda, every one may be called wherever its body may run. */

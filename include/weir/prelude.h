@@ -8,7 +8,8 @@
  * Works for the host and the device pass alike:
  *
  *   C="--cuda-path=/nonexistent -nocudainc -nocudalib --cuda-gpu-arch=sm_90
- *      -Xclang -target-sdk-version=12.5 -I include -include weir/prelude.h -O2"
+ *      -Xclang -target-sdk-version=12.5 -Xclang -fcuda-allow-variadic-functions
+ *      -I include -include weir/prelude.h -O2"
  *   clang++-19 -x cuda $C --cuda-feature=+ptx85 --cuda-device-only -S a.cu -o a.ptx
  *   clang++-19 -x cuda $C --cuda-host-only -Xclang -fcuda-include-gpubinary -Xclang a.ptx -c a.cu -o a.o
  *
@@ -49,6 +50,18 @@
 #include <__clang_cuda_math_forward_declares.h>
 
 #include <stddef.h>
+
+/* Traits ask what a call gives in functions of their own, which clang takes for the host's, where
+ * what is __device__ cannot be called: std::invoke_result of a functor of the device. nvcc does not
+ * look at that. <cstddef> before it declares functions of the host; <bits/move.h> defines one that
+ * <type_traits> declares, std::swap, which newer dialects give the device anyhow. */
+#include <cstddef>
+#if __has_include(<bits/move.h>)
+#pragma clang force_cuda_host_device begin
+#include <type_traits>
+#include <bits/move.h>
+#pragma clang force_cuda_host_device end
+#endif
 
 #include "weir/keywords.h"
 #include "weir/version.h"

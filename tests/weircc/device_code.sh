@@ -89,7 +89,7 @@ says_not not_called
 says '1 error detected'
 run weircc -DVARIABLE -c undefined.cu
 ok
-says "undefined.cu: warning: the device variable 'variable', which kernel 'reader(int*)' uses, is extern and not defined"
+says "undefined.cu: warning: the device variable 'variable', which kernel 'reader(int*)' uses, is extern: without -rdc=true that is taken for its definition"
 run weircc -rdc=true -c undefined.cu
 ok
 says_not error

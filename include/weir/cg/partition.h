@@ -42,6 +42,22 @@ WEIR_CG thread_block_tile<Size, cluster_group> tiled_partition(const cluster_gro
 }
 #endif
 
+namespace details
+{
+/* A type that a call must give: it is deduced from no argument. */
+template <typename T> struct given {
+    typedef T type;
+};
+} // namespace details
+
+/* The group that is cut, named: tiled_partition<16, thread_block>(block). */
+template <unsigned Size, typename Parent>
+WEIR_CG thread_block_tile<Size, Parent>
+tiled_partition(const typename details::given<Parent>::type &parent)
+{
+    return tiled_partition<Size>(parent);
+}
+
 /* ---- tiles of a size known at run time ---- */
 
 namespace details

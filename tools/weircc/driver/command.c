@@ -275,6 +275,11 @@ static void add_device_pass(struct strlist *argv, const struct driver *dr)
     /* Every cast to an integer is a call by which casts.h knows it. */
     list_add(argv, "-fno-strict-float-cast-overflow");
     list_add(argv, "%s", ptx_version);
+    list_add(argv, "-DCUDA_DOUBLE_MATH_FUNCTIONS=1");
+    if (dr->build.arch.accelerated) {
+        list_add(argv, "-D__CUDA_ARCH_SPECIFIC__=%d0", dr->build.arch.number);
+        list_add(argv, "-D__CUDA_ARCH_FAMILY_SPECIFIC__=%d0", dr->build.arch.number);
+    }
     add_device_optimization(argv, c, true);
     /* Kernels read words as vectors and halves as words, by casts of pointers. nvcc compiles what
      * they say; by the letter of C++ such accesses do not concern each other. */
@@ -422,6 +427,28 @@ static void add_legacy_api(struct strlist *argv, const struct driver *dr)
         list_add(argv, "-DWEIR_LEGACY_API=1");
 }
 
+/* The macros of CUDA files that follow from options. */
+static void add_nvcc_macros(struct strlist *argv, const struct driver *dr)
+{
+    const struct cmdline *c = &dr->options;
+    list_add(argv, "-D__CUDA_ARCH_LIST__=%d0", dr->build.arch.number);
+    add_legacy_api(argv, dr);
+    if (dr->build.arch.old)
+        list_add(argv, "-DCUDA_FORCE_CDP1_IF_SUPPORTED=1");
+    if (c->given[OPT_use_fast_math])
+        list_add(argv, "-D__USE_FAST_MATH__=1");
+    if (c->given[OPT_device_debug])
+        list_add(argv, "-D__CUDACC_DEBUG__=1");
+    if (c->given[OPT_extended_lambda] || c->given[OPT_expt_extended_lambda])
+        list_add(argv, "-D__CUDACC_EXTENDED_LAMBDA__=1");
+    if (c->given[OPT_expt_relaxed_constexpr])
+        list_add(argv, "-D__CUDACC_RELAXED_CONSTEXPR__=1");
+    if (c->given[OPT_extensible_whole_program])
+        list_add(argv, "-D__CUDACC_EWP__=1");
+    if (per_thread_stream(c))
+        list_add(argv, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1");
+}
+
 void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass, const char *input)
 {
     const struct cmdline *c = &dr->options;
@@ -441,18 +468,10 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
     add_our_headers(argv, t);
     list_add(argv, "-include");
     list_add(argv, "weir/prelude.h");
-    list_add(argv, "-D__CUDA_ARCH_LIST__=%d0", dr->build.arch.number);
-    add_legacy_api(argv, dr);
-    if (dr->build.arch.old)
-        list_add(argv, "-DCUDA_FORCE_CDP1_IF_SUPPORTED=1");
-    if (c->given[OPT_use_fast_math])
-        list_add(argv, "-D__USE_FAST_MATH__=1");
-    if (c->given[OPT_device_debug])
-        list_add(argv, "-D__CUDACC_DEBUG__=1");
+    add_nvcc_macros(argv, dr);
     if (per_thread_stream(c)) {
         list_add(argv, "-Xclang"); /* the driver keeps it from single passes */
         list_add(argv, "-fgpu-default-stream=per-thread");
-        list_add(argv, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1");
     }
     if (c->value[OPT_std] != NULL)
         list_add(argv, "-std=%s", c->value[OPT_std]);
@@ -608,16 +627,7 @@ void command_host_preprocess(struct strlist *argv, const struct driver *dr, cons
     list_add(argv, "-I");
     list_add(argv, "%s", t->include);
     list_add(argv, "-DWEIR_HOST_FRONTEND=1");
-    list_add(argv, "-D__CUDA_ARCH_LIST__=%d0", dr->build.arch.number);
-    add_legacy_api(argv, dr);
-    if (dr->build.arch.old)
-        list_add(argv, "-DCUDA_FORCE_CDP1_IF_SUPPORTED=1");
-    if (c->given[OPT_use_fast_math])
-        list_add(argv, "-D__USE_FAST_MATH__=1");
-    if (c->given[OPT_device_debug])
-        list_add(argv, "-D__CUDACC_DEBUG__=1");
-    if (per_thread_stream(c))
-        list_add(argv, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1");
+    add_nvcc_macros(argv, dr);
     add_host_preludes(argv, dr, rdc_text);
     add_search_and_macros(argv, c, &dr->build);
     add_cuda_namespace(argv, t);

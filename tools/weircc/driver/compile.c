@@ -272,29 +272,72 @@ static char *make_lined_ptx(struct compilation *c, const struct strlist *command
     return made ? file_read(ptx, NULL, &ignored) : NULL;
 }
 
-/* Refuses what could not be launched (device_check.h). */
-static int check_device(struct compilation *c, const struct strlist *command, const char *path)
+/* Refuses what could not be launched (device_check.h): appends messages about it. */
+static int check_device(struct compilation *c, const struct strlist *command, const char *path,
+                        struct strbuf *messages, struct device_findings *found)
 {
     struct driver *dr = c->dr;
-    struct strbuf messages = {0};
-    bool needs_lines;
-    if (dr->work.dryrun || dr->build.phase == PHASE_PTX)
+    bool lines = command_has_lines(&dr->options);
+    *found = (struct device_findings){0};
+    if (dr->work.dryrun)
         return 0;
     char *ptx = file_read(path, NULL, &dr->diag);
     if (ptx == NULL)
         return 1;
-    bool fine = device_check(ptx, command_has_lines(&dr->options) ? ptx : NULL, c->job->name,
-                             dr->build.rdc, &messages, &needs_lines);
-    char *lined =
-        needs_lines && !command_has_lines(&dr->options) ? make_lined_ptx(c, command) : NULL;
+    bool fine = device_check(ptx, lines ? ptx : NULL, c->job->name, dr->build.rdc, messages, found);
+    bool said = dr->build.phase != PHASE_PTX;
+    char *lined = said && found->needs_lines && !lines ? make_lined_ptx(c, command) : NULL;
     if (lined != NULL) {
-        sb_free(&messages);
-        fine = device_check(ptx, lined, c->job->name, dr->build.rdc, &messages, &needs_lines);
+        sb_free(messages);
+        fine = device_check(ptx, lined, c->job->name, dr->build.rdc, messages, found);
     }
-    show(c, &messages);
+    if (!said)
+        sb_free(messages);
     free(lined);
     free(ptx);
-    return fine ? 0 : 1;
+    return fine || !said ? 0 : 1;
+}
+
+/* One run of the device pass, from the source to checked PTX. */
+static int make_device_code(struct compilation *c, const struct strlist *command, const char *llvm,
+                            const char *ptx, struct strbuf *messages, struct device_findings *found)
+{
+    int status = make_llvm(c, command, llvm);
+    *found = (struct device_findings){0};
+    if (status == 0)
+        status = make_ptx(c, llvm, NULL, ptx);
+    if (status == 0)
+        status = finish_ptx(c, llvm, ptx, true);
+    return status == 0 ? check_device(c, command, ptx, messages, found) : status;
+}
+
+/* What is defined nowhere may be so only for clang: the file is compiled once more as nvcc reads it
+ * (declarations.h, externs.h). Where there is nothing to mend all stays as it was. */
+static int define_device_code(struct compilation *c, const struct strlist *command,
+                              const char *llvm, const char *ptx, int status,
+                              struct strbuf *messages, struct device_findings *found)
+{
+    const struct compilation before = *c;
+    struct device_findings now;
+    struct strbuf mended = {0};
+    if ((!found->functions || c->plan.declarations) &&
+        (found->variables.count == 0 || c->plan.variables.count > 0))
+        return status;
+    c->plan.declarations |= found->functions;
+    list_add_all(&c->plan.variables, NULL, &found->variables);
+    c->plan.any = c->mend = true;
+    int again = make_device_code(c, command, llvm, ptx, &mended, &now);
+    if (again == 0) {
+        sb_free(messages);
+        *messages = mended;
+        if (now.variables.count == 0 && c->dr->build.phase != PHASE_PTX)
+            sb_append(messages, found->definitions.items, found->definitions.count);
+        return 0;
+    }
+    c->plan = before.plan;
+    c->mend = before.mend;
+    sb_free(&mended);
+    return status != 0 ? status : make_device_code(c, command, llvm, ptx, &mended, &now);
 }
 
 /* The device pass: the front end makes LLVM text, and the rest of clang makes PTX of it. */
@@ -302,6 +345,8 @@ static int device_pass(struct compilation *c, const char *ptx)
 {
     struct driver *dr = c->dr;
     struct strlist command = {0};
+    struct strbuf messages = {0};
+    struct device_findings found;
     command_cuda(&command, dr, PASS_DEVICE, c->job->input);
     if (dr->build.phase == PHASE_SYNTAX)
         return run_pass(c, PASS_DEVICE, &command,
@@ -312,13 +357,11 @@ static int device_pass(struct compilation *c, const char *ptx)
     list_add(&command, "-emit-llvm");
     list_add(&command, "-Xclang");
     list_add(&command, "-disable-llvm-passes");
-    int status = make_llvm(c, &command, llvm);
-    if (status == 0)
-        status = make_ptx(c, llvm, NULL, ptx);
-    if (status == 0)
-        status = finish_ptx(c, llvm, ptx, true);
-    if (status == 0)
-        status = check_device(c, &command, ptx);
+    int status = make_device_code(c, &command, llvm, ptx, &messages, &found);
+    if (found.functions || found.variables.count > 0)
+        status = define_device_code(c, &command, llvm, ptx, status, &messages, &found);
+    show(c, &messages);
+    sb_free(&found.definitions);
     if (status == 0 && wants_gpu_form(c))
         status = make_gpu_form(c, llvm);
     return status;

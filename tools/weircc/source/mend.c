@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "weircc/source/declarations.h"
+#include "weircc/source/externs.h"
 #include "weircc/source/tokens.h"
+#include "weircc/source/unrolls.h"
 #include "weircc/work/files.h"
 
 /* Whether clang's messages are of the kind that mending may cure. */
@@ -114,6 +117,14 @@ bool mend_learn(const char *messages, struct mend_plan *plan)
         !plan->delayed && strstr(messages, "error: use of undeclared identifier '") != NULL;
     more |= delayed;
     plan->delayed |= delayed;
+    bool declarations = !plan->declarations && declarations_are_why(messages);
+    bool shared = !plan->shared && strstr(messages, "error: __shared__ variable '") != NULL &&
+                  strstr(messages, "' cannot be 'extern'") != NULL;
+    bool unrolls = !plan->unrolls && unrolls_are_why(messages);
+    more |= declarations || shared || unrolls;
+    plan->unrolls |= unrolls;
+    plan->declarations |= declarations;
+    plan->shared |= shared;
     more |= learn_members(messages, &plan->members);
     more |= learn_builtins(messages, &plan->builtins);
     more |= specifiers_learn(messages, &plan->specifiers);
@@ -597,6 +608,16 @@ int mend_text(const char *text, const struct mend_plan *plan, struct strbuf *out
     return f.changes + (plan->pragmas || plan->delayed ? 1 : 0);
 }
 
+/* Makes another text of it by one kind of mending. */
+static int mend_by(int (*write)(const char *text, struct strbuf *out), struct strbuf *text)
+{
+    struct strbuf out = {0};
+    int changes = write(text->items, &out);
+    sb_free(text);
+    *text = out;
+    return changes;
+}
+
 bool mend_file(const char *path, const struct mend_plan *plan, struct diag *d)
 {
     char *text = file_read(path, NULL, d);
@@ -611,6 +632,18 @@ bool mend_file(const char *path, const struct mend_plan *plan, struct diag *d)
         sb_free(&out);
         out = specified;
     }
+    if (plan->declarations)
+        changes += mend_by(declarations_write, &out);
+    if (plan->variables.count > 0) {
+        struct strbuf defined = {0};
+        changes += externs_write_variables(out.items, &plan->variables, &defined);
+        sb_free(&out);
+        out = defined;
+    }
+    if (plan->unrolls)
+        changes += mend_by(unrolls_write, &out);
+    if (plan->shared)
+        changes += mend_by(externs_write_shared, &out);
     bool ok = changes > 0 && file_write(path, out.items, out.count, d);
     sb_free(&out);
     return ok;

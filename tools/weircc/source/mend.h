@@ -13,11 +13,15 @@
  * instantiated and so knows what is a template.
  * - Macros that stand for a #pragma line (`#define UNROLL #pragma unroll`), which the preprocessed
  *   text has as such.
+ * - Lines of #pragma unroll that stand before no loop or have no good number (unrolls.h).
  * - Deduction guides that device code uses: clang 19 takes them for functions of the host.
  * - Names that nothing declares, in templates that are never instantiated, in device code: nvcc's
  *   front end for the device does not read these.
- * - Static functions whose names clang has for its own builtin functions (__rdtsc): they get others.
- * - Specifiers that a function has in its declaration or its definition alone (specifiers.h).
+ * - Static functions whose names clang has for its own builtin functions (__rdtsc): they get
+ * others.
+ * - Specifiers that a function has in its declaration or its definition alone (specifiers.h,
+ *   declarations.h), and default arguments that are added to the definition of a template's member.
+ * - Extern variables of the device that are definitions (externs.h).
  *
  * Programs have them, so a file that clang refuses for one of these is compiled again from its
  * preprocessed text, in which they are mended. Nothing else is changed, and no line moves. */
@@ -30,14 +34,19 @@
 
 /* What is to be mended beyond what shows in the text alone. */
 struct mend_plan {
-    bool any;     /* a file is to be mended at all */
-    bool unions;  /* shared variables with constructors, in unions */
-    bool guides;  /* deduction guides for the device, too */
-    bool delayed; /* templates of device code are parsed when they are instantiated */
+    bool any;          /* a file is to be mended at all */
+    bool unions;       /* shared variables with constructors, in unions */
+    bool guides;       /* deduction guides for the device, too */
+    bool delayed;      /* templates of device code are parsed when they are instantiated */
+    bool declarations; /* functions whose declarations and definitions differ */
+
+    bool shared;  /* extern shared variables that have a size */
     bool pragmas; /* lines that macros stand for: nothing but to read the text again */
     struct specifier_places specifiers; /* of functions whose declarations differ in them */
-    struct strlist members;  /* names of member templates before which the word is missing */
-    struct strlist builtins; /* static functions of the program named as clang's own */
+    struct strlist members;   /* names of member templates before which the word is missing */
+    bool unrolls;             /* lines of #pragma unroll */
+    struct strlist variables; /* extern variables of the device that are definitions */
+    struct strlist builtins;  /* static functions of the program named as clang's own */
 };
 
 /* Adds what clang's messages say to the plan. True when mending by it may help more than before. */

@@ -195,6 +195,7 @@ struct report {
     bool relocatable;
     int errors;
     struct strbuf *messages;
+    struct device_findings *found;
     struct {
         const void **items;
         size_t count, cap;
@@ -234,6 +235,7 @@ static void check_kernel(struct report *r, const struct ptx_func *entry)
                   r->source, name, kernel);
         free(name);
         r->errors++;
+        r->found->functions = true;
     }
     for (size_t n = 0; !r->relocatable && n < reached.vars.count; n++) {
         const struct ptx_var *v = reached.vars.items[n];
@@ -245,6 +247,12 @@ static void check_kernel(struct report *r, const struct ptx_func *entry)
                   "not defined in this file, whose device code cannot be loaded so (-rdc=true "
                   "links those of other files)\n",
                   r->source, name, kernel);
+        sb_printf(&r->found->definitions,
+                  "%s: warning: the device variable '%s', which kernel '%s' uses, is extern: "
+                  "without -rdc=true that is taken for its definition\n",
+                  r->source, name, kernel);
+        const char *last = strrchr(name, ':');
+        list_add(&r->found->variables, "%s", last != NULL ? last + 1 : name);
         free(name);
     }
     free(kernel);
@@ -252,16 +260,17 @@ static void check_kernel(struct report *r, const struct ptx_func *entry)
 }
 
 bool device_check(const char *ptx, const char *with_lines, const char *source, bool relocatable,
-                  struct strbuf *messages, bool *needs_lines)
+                  struct strbuf *messages, struct device_findings *found)
 {
     struct diag why = {0};
-    struct report r = {.source = source, .relocatable = relocatable, .messages = messages};
+    struct report r = {
+        .source = source, .relocatable = relocatable, .messages = messages, .found = found};
     struct ptx_module *m = ptx_parse(ptx, strlen(ptx), &why);
-    *needs_lines = false;
+    *found = (struct device_findings){0};
     if (m == NULL) {
         if (strstr(why.text, "supported") != NULL || why.out_of_memory)
             return true; /* the device's matter */
-        *needs_lines = true;
+        found->needs_lines = true;
         report_refused(ptx, with_lines, source, &why, messages);
         return false;
     }

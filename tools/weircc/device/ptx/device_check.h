@@ -8,11 +8,20 @@
 #define WEIRCC_DEVICE_CHECK_H
 
 #include "base/base.h"
+#include "weircc/options/options.h"
+
+/* What was found beside messages. */
+struct device_findings {
+    bool needs_lines;          /* the messages would say more with lines */
+    bool functions;            /* functions that are defined nowhere */
+    struct strlist variables;  /* names of extern variables that are not defined */
+    struct strbuf definitions; /* what is to be said if these are made definitions */
+};
 
 /* Appends messages about the PTX of a source file. `with_lines`: the same code with .loc
  * directives, by which an instruction's line is told, or NULL. `relocatable`: what is not defined
- * may be elsewhere. True when there are no errors; *needs_lines: they would say more with lines. */
+ * may be elsewhere. True when there are no errors. */
 bool device_check(const char *ptx, const char *with_lines, const char *source, bool relocatable,
-               struct strbuf *messages, bool *needs_lines);
+                  struct strbuf *messages, struct device_findings *found);
 
 #endif

@@ -1,0 +1,272 @@
+# What nvcc accepts and clang does not: the program is built, and computes what nvcc's would.
+. "$(dirname "$0")/lib.sh"
+export WEIR_CACHE_DIR="$scratch/cache"
+unset LD_LIBRARY_PATH
+
+cat >main.h <<'END'
+#include <cstdio>
+#define MAIN(kernel)                                                                              \
+    int main()                                                                                    \
+    {                                                                                             \
+        int *p;                                                                                   \
+        cudaMallocManaged(&p, 64);                                                                \
+        *p = 41;                                                                                  \
+        kernel<<<1, 1, 64>>>(p);                                                                  \
+        cudaDeviceSynchronize();                                                                  \
+        printf("is %d, %s\n", *p, cudaGetErrorName(cudaGetLastError()));                          \
+        return 0;                                                                                 \
+    }
+END
+computes() { # computes VALUE OPTIONS...
+    value=$1
+    shift
+    run weircc a.cu -o program "$@"
+    ok
+    run ./program
+    ok
+    says "is $value, cudaSuccess"
+}
+
+# Specifiers that only the declaration or the definition of a member template has.
+cat >a.cu <<'END'
+#include "main.h"
+struct S {
+    int v;
+    template <class U> int add(U u) const;
+    template <class U> int add(U u, int) const { return v; }
+    template <class U, int N> S &set(const U &u);
+    template <class U> S(U u);
+    template <class U> operator U() const;
+    template <class U> int operator+(U) const;
+    template <class U> [[nodiscard]] __device__ int sub(U) const;
+};
+template <class V> __device__ int S::add(V value) const { return v + value; }
+template <class U, int N> __device__ S &S::set(const U &u) { v = u + N; return *this; }
+template <class U> __device__ S::S(U u) : v(u) {}
+template <class U> __device__ S::operator U() const { return v; }
+template <class U> __device__ int S::operator+(U u) const { return v + u; }
+template <class U> int S::sub(U u) const { return v - u; }
+namespace n {
+template <class T> struct C {
+    T v;
+    template <class U> __host__ __device__ T mul(U u) const;
+    template <class U> static T twice(U);
+    struct In { template <class U> T get(U *p); };
+};
+template <class T> struct C<T *> { template <class U> static T twice(U); };
+}
+template <class T> template <class U> T n::C<T>::mul(U u) const { return v * u; }
+template <class K> template <class U> __device__ K n::C<K>::twice(U u) { return u * 2; }
+template <class K> template <class U> __host__ __device__ K n::C<K *>::twice(U u) { return u * 3; }
+template <class T> template <class U> __device__ T n::C<T>::In::get(U *p) { return *p; }
+__global__ void k(int *p)
+{
+    S s(*p); /* 41 */
+    s.set<int, 3>(s.add(1)); /* 45 */
+    n::C<int>::In in;
+    *p = (s + 1L) + static_cast<int>(static_cast<float>(s)) + s.sub(5) /* 46 + 45 + 40 */
+         + n::C<int>{7}.mul(2) + n::C<int>::twice(4) + n::C<int *>::twice(4) + in.get(p);
+}
+int host() { return n::C<int>{7}.mul(2) + n::C<int *>::twice(4); }
+MAIN(k)
+END
+computes 206
+computes 206 -rdc=true
+computes 206 -ccbin g++ --host-frontend=ccbin
+
+# A function outside of classes that is declared for the device and defined without a word.
+cat >a.cu <<'END'
+#include "main.h"
+namespace n { __device__ int f(int); __host__ __device__ int g(int x); }
+int n::f(int x) { return x + 1; }
+int n::g(int y) { return y + 2; }
+__device__ int plain(int x);
+int plain(int x) { return n::f(x) + n::g(x); }
+__global__ void k(int *p) { *p = plain(*p); }
+MAIN(k)
+END
+computes 85
+
+# Default arguments that the definition of a class template's member adds.
+cat >a.cu <<'END'
+#include "main.h"
+template <class T, int N> struct A;
+template <class T> struct A<T, 3> {
+    T v[3];
+    __device__ T get(int i, T d);
+    __device__ __host__ static T two(T, T b);
+    template <class U> __device__ T both(U u, int = 1);
+};
+template <class T> __device__ T A<T, 3>::get(int i, T d = T(7)) { return i < 3 ? v[i] : d; }
+template <class U> __device__ __host__ U A<U, 3>::two(U a, U b = static_cast<U>(5))
+{
+    return a * b;
+}
+template <class T> template <class U> __device__ T A<T, 3>::both(U u, int n) { return u + n; }
+template <class T> struct B { struct In { __device__ int m(int q); }; };
+template <class T> __device__ int B<T>::In::m(int q = sizeof(T) - 1) { return q; }
+__global__ void k(int *p)
+{
+    A<int, 3> a;
+    *p = a.get(9) + A<int, 3>::two(2) + B<int>::In().m() + a.both(1L);
+}
+MAIN(k)
+END
+computes 22
+
+# Without -rdc an extern variable of the device is a definition.
+cat >a.cu <<'END'
+#include "main.h"
+extern __device__ int x;
+extern __device__ int x;
+namespace n { extern __device__ float list[4]; }
+extern __constant__ int c;
+extern "C" __device__ int d;
+extern __managed__ int m;
+extern __device__ int later;
+__global__ void k(int *p)
+{
+    n::list[1] += 1.5f;
+    d = 3;
+    *p = ++x + (int)(n::list[1] * 2) + c + d + later + m;
+}
+__device__ int later = 1000;
+#ifndef NO_MAIN
+int prepare()
+{
+    int five = 5;
+    m = 100;
+    return cudaMemcpyToSymbol(c, &five, sizeof five);
+}
+#define cudaDeviceSynchronize() prepare(), k<<<1, 1>>>(p), (cudaDeviceSynchronize)()
+MAIN(k)
+#endif
+END
+computes 1116
+run weircc -c a.cu -o a.o
+ok
+says "a.cu: warning: the device variable 'n::list', which kernel 'k(int*)' uses, is extern: without -rdc=true that is taken for its definition"
+says_not later
+run weircc -ptx a.cu
+ok
+contains a.ptx '.visible .global .align 4 .u32 x;'
+(echo '#define NO_MAIN' && sed 's/ k(/ k2(/' a.cu) >b.cu
+run weircc a.cu b.cu -o two # each file has its own
+ok
+run weircc -rdc=true -c a.cu -o a.o
+ok
+says_not warning
+
+# Extern shared variables with a size are dynamic shared memory.
+cat >a.cu <<'END'
+#include "main.h"
+extern __shared__ int outside[4][4];
+struct pair { int a, b; };
+__device__ int second() { extern __shared__ pair both; return both.b; }
+__global__ void k(int *p)
+{
+    extern __shared__ int t[8];
+    t[1] = 3;
+    outside[1][2] = 4;
+    *p = t[1] + t[6] + second();
+}
+MAIN(k)
+END
+computes 10
+
+# #pragma unroll before what is no loop, and with numbers that are none.
+cat >a.cu <<'END'
+#include "main.h"
+template <int N> __device__ int sum(int n)
+{
+    int s = 0;
+#pragma unroll N / 2 - 1
+    for (int i = 0; i < n; i++)
+        s += i;
+#pragma unroll -1
+    for (int i = 0; i < n; i++)
+        s += i;
+#pragma unroll 5000000000
+    for (int i = 0; i < n; i++)
+        s += i;
+#pragma unroll 2
+#pragma unroll 4
+    for (int i = 0; i < n; i++)
+        s += i;
+#pragma unroll
+    if (s > 100)
+        s++;
+#pragma unroll
+    { s++; }
+#pragma unroll
+    int last = s;
+    return last;
+#pragma unroll
+}
+__global__ void k(int *p) { *p = sum<1>(10); }
+MAIN(k)
+END
+computes 182
+
+# Traits of functions that only the device has.
+cat >a.cu <<'END'
+#include <type_traits>
+#include "main.h"
+struct product { __device__ int operator()(int a, int b) const { return a * b; } };
+template <class F, class... A> __device__ std::invoke_result_t<F, A...> call(F f, A... a)
+{
+    return f(a...);
+}
+template <class F, std::enable_if_t<std::is_invocable_v<F, int, int>, int> = 0>
+__device__ typename std::result_of<F(int, int)>::type old(F f)
+{
+    return f(3, 5);
+}
+static_assert(std::is_invocable_r_v<int, product, int, int>, "");
+__global__ void k(int *p) { *p = call(product(), 6, 7) + old(product()); }
+MAIN(k)
+END
+computes 57
+
+# Groups that are cut from one that is named.
+cat >a.cu <<'END'
+#include <cooperative_groups.h>
+#include "main.h"
+namespace cg = cooperative_groups;
+__global__ void k(int *p)
+{
+    auto warp = cg::tiled_partition<32, cg::thread_block>(cg::this_thread_block());
+    auto four = cg::tiled_partition<4, decltype(warp)>(warp);
+    *p = warp.size() + four.size();
+}
+MAIN(k)
+END
+computes 36
+
+# Macros that follow from options.
+cat >macros.cu <<'END'
+#ifdef __CUDACC_EXTENDED_LAMBDA__
+has_lambda
+#endif
+#ifdef __CUDACC_RELAXED_CONSTEXPR__
+has_constexpr
+#endif
+#ifdef __CUDACC_DEVICE_ATOMIC_BUILTINS__
+has_atomics
+#endif
+#if __CUDA_ARCH_SPECIFIC__ == 900 && __CUDA_ARCH_FAMILY_SPECIFIC__ == 900
+has_specific
+#endif
+END
+run weircc -E macros.cu
+ok
+says has_atomics
+says_not has_lambda
+says_not has_constexpr
+says_not has_specific
+run weircc -E macros.cu --extended-lambda --expt-relaxed-constexpr -arch=sm_90a
+ok
+says has_lambda
+says has_constexpr
+says has_specific
+done_
