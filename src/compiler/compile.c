@@ -559,7 +559,8 @@ static bool compile_optimize(struct session *s, struct diag *d)
     strip_mine(s->cg.alu.module, s->cg.alu.simd_bits, s->k.entry->pragmas & PTX_PRAGMA_STRIPS);
     if (!large && host_loads_lanes())
         scalarize_gathers(s->cg.alu.module);
-    return true;
+    return large || !mask_logic(s->cg.alu.module, s->cg.alu.has_avx512) ||
+           run_passes(s, "function(adce)", d);
 }
 
 static LLVMMemoryBufferRef generate(struct session *s, LLVMCodeGenFileType type, struct diag *d)
