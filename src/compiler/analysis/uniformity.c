@@ -398,17 +398,32 @@ static bool or_is_affine(struct uniformity a, struct uniformity b, struct unifor
     return true;
 }
 
-/* Comparing aligned neighbours with an aligned bound: the whole segment is on one side. */
+/* Comparing neighbours whose first lane is a multiple of all that they span: no lane carries into
+ * the bits of that multiple, however large it is, so the comparison is one of multiples. With a bound
+ * that is a multiple, too, or one less, the whole warp is on one side; and so it is with neighbours
+ * of the same stride, as in `i + 256 < i`, which compilers make of the end of a counted loop. */
 static bool aligned_compare(const struct ptx_instr *i, struct uniformity a, struct uniformity b)
 {
-    if (a.seg != SEG_WARP || a.stride != 1 || a.align < SEG_WARP || !a.ranged || a.lo < 0)
+    unsigned type = i->types[i->ntypes - 1], bits = ptx_type_bits((enum ptx_type)type);
+    bool integers = type == PTX_S32 || type == PTX_U32 || type == PTX_B32 || type == PTX_S64 ||
+                    type == PTX_U64 || type == PTX_B64;
+    if (!integers || a.seg != SEG_WARP || b.seg != SEG_WARP || a.brk != 0 || b.brk != 0 ||
+        a.stride <= 0)
         return false;
-    if (!is_uniform(&b) || !b.ranged || b.lo < 0)
+    unsigned spans = SEG_WARP; /* bits */
+    while (spans < bits - 1 && (int64_t)1 << (spans - SEG_WARP) < a.stride)
+        spans++;
+    if (spans >= bits - 1 || a.align < spans)
         return false;
-    if (b.align >= SEG_WARP)
+    if (b.stride == a.stride)
+        return b.align >= spans;
+    if (b.stride != 0)
+        return false;
+    if (b.align >= spans)
         return ptx_has(i, PTX_M_lt) || ptx_has(i, PTX_M_ge) || ptx_has(i, PTX_M_lo) ||
                ptx_has(i, PTX_M_hs);
-    bool exact = b.lo == b.hi && (b.lo & 31) == 31;
+    uint64_t ones = ((uint64_t)1 << spans) - 1;
+    bool exact = b.ranged && b.lo == b.hi && ((uint64_t)b.lo & ones) == ones;
     return exact && (ptx_has(i, PTX_M_gt) || ptx_has(i, PTX_M_le) || ptx_has(i, PTX_M_hi) ||
                      ptx_has(i, PTX_M_ls));
 }
