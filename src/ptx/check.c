@@ -38,17 +38,6 @@ bool ptx_compatible(enum ptx_type type, enum ptx_type reg, bool wider)
     return c == r;
 }
 
-static enum ptx_type widened(enum ptx_type t)
-{
-    switch (t) {
-    case PTX_U16: return PTX_U32;
-    case PTX_S16: return PTX_S32;
-    case PTX_U32: return PTX_U64;
-    case PTX_S32: return PTX_S64;
-    default: return t;
-    }
-}
-
 /* ---- one operand ---- */
 
 /* What is checked: the instruction, the operand's position, and the message when it does not fit.
@@ -292,7 +281,7 @@ static bool check_operand(struct check *c, const struct ptx_form_operand *fo, st
 {
     enum ptx_type type = (enum ptx_type)(fo->index >= 0 ? c->i->types[fo->index] : fo->type);
     if (fo->wide)
-        type = widened(type);
+        type = ptx_type_widened(type);
     bool video = fo->kind == 'y' || fo->kind == 'Y' || fo->kind == 'n';
     if (o->neg && fo->kind != 'p' && fo->kind != 'n' &&
         !(fo->kind == 'y' && c->i->op == PTX_OP_vmad))

@@ -75,6 +75,17 @@ static const struct {
 
 unsigned ptx_type_bits(enum ptx_type t) { return t < PTX_TYPE_COUNT ? names_types[t].bits : 0; }
 
+enum ptx_type ptx_type_widened(enum ptx_type t)
+{
+    switch (t) {
+    case PTX_U16: return PTX_U32;
+    case PTX_S16: return PTX_S32;
+    case PTX_U32: return PTX_U64;
+    case PTX_S32: return PTX_S64;
+    default: return t;
+    }
+}
+
 bool ptx_type_is_float(enum ptx_type t)
 {
     return t < PTX_TYPE_COUNT && (names_types[t].flags & FLOAT) != 0;

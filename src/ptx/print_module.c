@@ -163,17 +163,6 @@ static void header(const struct ptx_func *f, struct strbuf *out)
 
 /* ---- registers ---- */
 
-static bool is_param(const struct ptx_func *f, int32_t reg)
-{
-    for (int32_t k = 0; k < f->nparams; k++)
-        if (f->param_regs[k] == reg)
-            return true;
-    for (int32_t k = 0; k < f->nrets; k++)
-        if (f->ret_regs[k] == reg)
-            return true;
-    return false;
-}
-
 /* How many registers from `first` on are prefix0, prefix1 … of one type. */
 static int32_t print_module_run(const struct ptx_func *f, int32_t first, size_t *prefix)
 {
@@ -199,7 +188,7 @@ static void print_module_registers(const struct ptx_func *f, struct strbuf *out)
         const char *name = f->regs[i].name, *dot = strchr(name, '.');
         size_t prefix = 0;
         int32_t n = 1;
-        if (is_param(f, i)) {
+        if (ptx_func_has_param(f, i)) {
             i++;
             continue;
         }

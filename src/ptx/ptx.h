@@ -50,6 +50,8 @@ enum ptx_space {
 
 /* Size in bits as held in a register or in memory (PRED: 1, F16X2: 32 ...). */
 unsigned ptx_type_bits(enum ptx_type t);
+/* What .wide makes of an integer of 16 or 32 bits; other types stay. */
+enum ptx_type ptx_type_widened(enum ptx_type t);
 bool ptx_type_is_float(enum ptx_type t);    /* F16..F64 and packed forms */
 bool ptx_type_is_signed(enum ptx_type t);   /* S8..S64 and packed forms */
 const char *ptx_type_name(enum ptx_type t); /* without the dot */
@@ -290,6 +292,9 @@ struct ptx_func {
     struct ptx_module *module;
     int32_t line;
 };
+
+/* Whether the register is one of its parameters or results. */
+bool ptx_func_has_param(const struct ptx_func *f, int32_t reg);
 
 struct ptx_loc {
     int32_t file, line, column, inlined_at;

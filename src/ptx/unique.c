@@ -34,7 +34,7 @@ static void use_params(struct ptx_symtab *used, struct ptx_var *const *params, c
             ptx_symtab_add(used, params[k]->name, strlen(params[k]->name), SYM_VAR, 1);
 }
 
-static bool is_param(const struct ptx_func *f, int32_t reg)
+bool ptx_func_has_param(const struct ptx_func *f, int32_t reg)
 {
     for (int32_t k = 0; k < f->nparams; k++)
         if (f->param_regs[k] == reg)
@@ -54,7 +54,7 @@ void ptx_make_unique(struct ptx_parser *p, struct ptx_func *f)
     for (int32_t i = 0; i < f->nregs; i++) {
         const char *name = f->regs[i].name, *dot = strchr(name, '.');
         size_t n = dot != NULL ? (size_t)(dot - name) : strlen(name);
-        if (is_param(f, i)) { /* keeps its name, which the header tells, too */
+        if (ptx_func_has_param(f, i)) { /* keeps its name, which the header tells, too */
             ptx_symtab_add(&used, name, n, SYM_VAR, 1);
             continue;
         }

@@ -56,23 +56,12 @@ static const struct alu_form *find_form(const struct ptx_instr *i, const char **
     return NULL;
 }
 
-static enum ptx_type twice(enum ptx_type t)
-{
-    switch (t) {
-    case PTX_U16: return PTX_U32;
-    case PTX_S16: return PTX_S32;
-    case PTX_U32: return PTX_U64;
-    case PTX_S32: return PTX_S64;
-    default: return t;
-    }
-}
-
 static enum ptx_type operand_type(const struct ptx_instr *i, char letter)
 {
     switch (letter) {
     case 't': return type_at(i, 0);
     case 'u': return type_at(i, 1);
-    case 'w': return ptx_has(i, PTX_M_wide) ? twice(type_at(i, 0)) : type_at(i, 0);
+    case 'w': return ptx_has(i, PTX_M_wide) ? ptx_type_widened(type_at(i, 0)) : type_at(i, 0);
     case 'p': return PTX_PRED;
     case 'i': return PTX_U32;
     case 's': return PTX_S32;
