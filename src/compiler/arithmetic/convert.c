@@ -60,9 +60,7 @@ static bool rounds_to_integral(struct builder *b)
     return has(b, PTX_M_rni) || has(b, PTX_M_rzi) || has(b, PTX_M_rmi) || has(b, PTX_M_rpi);
 }
 
-/* .sat to [0, 1]; .relu: nothing negative; .satfinite: nothing beyond `max`. NaN stays but for
- * .sat. Clamping before rounding is the same, the bounds being floats of the destination. */
-static val clamp_float(struct builder *b, val x, double max)
+val alu_clamp_float(struct builder *b, val x, double max)
 {
     struct alu *a = b->a;
     if (has(b, PTX_M_sat))
@@ -83,7 +81,7 @@ static const double max_f16 = 65504, max_bf16 = 0x1.fep127, max_tf32 = 0x1.ffcp1
 static val to_half(struct builder *b, val x, bool bf16, enum rounding mode)
 {
     struct alu *a = b->a;
-    x = clamp_float(b, x, bf16 ? max_bf16 : max_f16);
+    x = alu_clamp_float(b, x, bf16 ? max_bf16 : max_f16);
     if (ir_bits(x) == 64)
         x = alu_narrow(a, x, ROUND_ODD);
     val r = bf16 ? alu_f32_to_bf16(a, x, mode) : alu_f32_to_f16(a, x, mode);
@@ -97,7 +95,7 @@ static val to_half(struct builder *b, val x, bool bf16, enum rounding mode)
 static val to_tf32(struct builder *b, val x, enum rounding mode)
 {
     struct alu *a = b->a;
-    x = clamp_float(b, x, max_tf32);
+    x = alu_clamp_float(b, x, max_tf32);
     val w = ir_as_int(a, x), r = w, kept = ir_k(w, 0xffffe000), nan = ir_isnan(a, x);
     if (mode == ROUND_RNA) /* not "nan ? this : that" of the results: an operation less */
         return ir_and(a, ir_add(a, w, ir_select(a, nan, ir_k(w, 0), ir_k(w, 0x1000))), kept);
@@ -130,7 +128,8 @@ static void int_to_float(struct builder *b)
         b->d[0] = alu_from_i16(a, b->t, int_to_half(b, b->s[0], is_signed, mode));
         return;
     }
-    b->d[0] = clamp_float(b, alu_int_to_float(a, b->s[0], is_signed, ptx_type_bits(b->t), mode), 0);
+    b->d[0] =
+        alu_clamp_float(b, alu_int_to_float(a, b->s[0], is_signed, ptx_type_bits(b->t), mode), 0);
 }
 
 static void float_to_float(struct builder *b)
@@ -149,7 +148,7 @@ static void float_to_float(struct builder *b)
         x = ir_ftof(a, x, 64);
     else if (ir_bits(x) == 64)
         x = alu_narrow(a, x, mode);
-    x = clamp_float(b, x, 0);
+    x = alu_clamp_float(b, x, 0);
     b->d[0] = ftz && b->t == PTX_F32 ? ir_flush(a, x) : x;
 }
 
@@ -172,7 +171,7 @@ static unsigned sign_at(const struct tiny *f) { return f->exponent + f->fraction
 static val to_tiny(struct builder *b, val x, const struct tiny *f)
 {
     struct alu *a = b->a;
-    x = clamp_float(b, x, f->max);
+    x = alu_clamp_float(b, x, f->max);
     unsigned drop = 23 - f->fraction;
     val w = ir_as_int(a, x), magnitude = ir_and(a, w, ir_k(w, 0x7fffffff));
     val sign = ir_and(a, ir_lshr(a, w, ir_k(w, 31 - sign_at(f))), ir_k(w, 1u << sign_at(f)));

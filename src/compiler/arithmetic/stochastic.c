@@ -30,26 +30,12 @@ static const struct target *target_of(enum ptx_type t)
     }
 }
 
-/* .relu: nothing negative; .satfinite: nothing beyond the largest. NaN stays. */
-static val limited(struct builder *b, val x, double max)
-{
-    struct alu *a = b->a;
-    if (has(b, PTX_M_relu))
-        x = ir_select(a, ir_fcmp(a, LLVMRealOLE, x, ir_kf(x, 0)), ir_kf(x, 0), x);
-    if (has(b, PTX_M_satfinite)) {
-        val high = ir_kf(x, max), low = ir_kf(x, -max);
-        x = ir_select(a, ir_fcmp(a, LLVMRealOGT, x, high), high, x);
-        x = ir_select(a, ir_fcmp(a, LLVMRealOLT, x, low), low, x);
-    }
-    return x;
-}
-
 /* The code of x, in the low bits of words; random: 16 bits. */
 static val rounded(struct builder *b, val x, val random, const struct target *f)
 {
     enum { RANDOM_BITS = 16, MOST_CUT = 40 };
     struct alu *a = b->a;
-    x = limited(b, x, f->max);
+    x = alu_clamp_float(b, x, f->max);
     val w = ir_as_int(a, x), magnitude = ir_and(a, w, ir_k(w, 0x7fffffff));
     val exponent = ir_lshr(a, magnitude, ir_k(w, 23));
     val normal = ir_icmp(a, LLVMIntNE, exponent, ir_k(w, 0));

@@ -25,6 +25,11 @@ extern const struct alu_form alu_int_forms[], alu_bit_forms[], alu_float_forms[]
 extern const size_t alu_int_nforms, alu_bit_nforms, alu_float_nforms, alu_approx_nforms,
     alu_cmp_nforms, alu_cvt_nforms, alu_video_nforms;
 
+/* .sat to [0, 1]; .relu: nothing negative; .satfinite: nothing beyond `max`. NaN stays but for
+ * .sat. Clamping before rounding is the same, the bounds being floats of the destination.
+ * (convert.c) */
+val alu_clamp_float(struct builder *b, val x, double max);
+
 /* cvt.rs (stochastic.c). */
 void alu_emit_stochastic(struct builder *b);
 

@@ -215,19 +215,8 @@ void flat_add_formals(struct flattener *f, struct activation *act)
                              : (func->param_regs != NULL ? func->param_regs[n] : -1);
         if (reg < 0 || is_ret)
             continue;
-        struct ptx_instr *ld = flat_push(k);
-        *ld = (struct ptx_instr){.op = PTX_OP_ld,
-                                 .ntypes = 1,
-                                 .nspaces = 1,
-                                 .vec = 1,
-                                 .guard = -1,
-                                 .noperands = 2,
-                                 .line = func->line};
-        ld->types[0] = v->type;
-        ld->spaces[0] = PTX_SPACE_LOCAL;
-        ld->operands = arena_alloc(&k->arena, 2 * sizeof *ld->operands);
-        ld->operands[0] = flat_reg_operand(reg);
-        ld->operands[1] = (struct ptx_operand){.kind = PTX_OPR_MEM, .reg = -1, .var = &a->var};
+        push_access(f, &(struct ptx_instr){.line = func->line}, &a->var, true,
+                    flat_reg_operand(reg), 0, v->type);
     }
 }
 
@@ -238,20 +227,9 @@ void flat_store_results(struct flattener *f, struct activation *act)
     for (int n = 0; n < func->nrets; n++) {
         if (func->ret_regs == NULL || func->ret_regs[n] < 0)
             continue;
-        struct ptx_instr *st = flat_push(f->k);
-        *st = (struct ptx_instr){.op = PTX_OP_st,
-                                 .ntypes = 1,
-                                 .nspaces = 1,
-                                 .vec = 1,
-                                 .guard = -1,
-                                 .noperands = 2,
-                                 .line = func->line};
-        st->types[0] = func->rets[n]->type;
-        st->spaces[0] = PTX_SPACE_LOCAL;
-        st->operands = arena_alloc(&f->k->arena, 2 * sizeof *st->operands);
-        st->operands[0] = (struct ptx_operand){
-            .kind = PTX_OPR_MEM, .reg = -1, .var = ptr_map_get(&act->vars, func->rets[n])};
-        st->operands[1] = flat_reg_operand(func->ret_regs[n]);
+        push_access(f, &(struct ptx_instr){.line = func->line},
+                    ptr_map_get(&act->vars, func->rets[n]), false,
+                    flat_reg_operand(func->ret_regs[n]), 0, func->rets[n]->type);
     }
 }
 
