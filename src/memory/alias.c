@@ -12,15 +12,7 @@ enum mem_status mem_alias_new(uint64_t bytes, const struct mem_info *like, void 
     pthread_mutex_lock(&s->lock);
     struct record *r = mapping_new(s, bytes);
     if (r != NULL) {
-        r->info = (struct mem_info){.kind = like->kind,
-                                    .device = like->device,
-                                    .flags = MEM_READ_WRITE,
-                                    .base = r->info.base,
-                                    .size = bytes,
-                                    .serial = memory_serial(),
-                                    .owner = like->owner,
-                                    .user = like->user,
-                                    .made = mem_site_now()};
+        mapping_describe(r, like, 0, bytes);
         *out = (void *)r->info.base;
     }
     pthread_mutex_unlock(&s->lock);

@@ -131,6 +131,20 @@ struct record *mapping_new(struct space *s, uint64_t bytes)
     return r;
 }
 
+void mapping_describe(struct record *r, const struct mem_info *like, uint64_t within,
+                      uint64_t bytes)
+{
+    r->info = (struct mem_info){.kind = like->kind,
+                                .device = like->device,
+                                .flags = MEM_READ_WRITE,
+                                .base = r->info.base + within,
+                                .size = bytes,
+                                .serial = memory_serial(),
+                                .owner = like->owner,
+                                .user = like->user,
+                                .made = mem_site_now()};
+}
+
 enum mem_status mem_map_part(const struct mem_file *f, uint64_t offset, uint64_t bytes,
                              const struct mem_info *like, void **out)
 {
@@ -147,15 +161,7 @@ enum mem_status mem_map_part(const struct mem_file *f, uint64_t offset, uint64_t
         r = NULL;
     }
     if (r != NULL) {
-        r->info = (struct mem_info){.kind = like->kind,
-                                    .device = like->device,
-                                    .flags = MEM_READ_WRITE,
-                                    .base = r->info.base + within,
-                                    .size = bytes,
-                                    .serial = memory_serial(),
-                                    .owner = like->owner,
-                                    .user = like->user,
-                                    .made = mem_site_now()};
+        mapping_describe(r, like, within, bytes);
         *out = (void *)r->info.base;
     }
     pthread_mutex_unlock(&s->lock);

@@ -145,6 +145,10 @@ void mapping_drop(struct space *s, struct record *r);
 /* A record with addresses for that many bytes and a page without access after them, NULL when
  * there are none left. The lock is held. (share.c) */
 struct record *mapping_new(struct space *s, uint64_t bytes);
+/* What was just made is `bytes` of memory like another, from byte `within` of its addresses on.
+ * (share.c) */
+void mapping_describe(struct record *r, const struct mem_info *like, uint64_t within,
+                      uint64_t bytes);
 
 /* ---- registered ranges (registered.c) ---- */
 
