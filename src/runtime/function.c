@@ -209,31 +209,13 @@ PUBLIC cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmem
     return done(available_shared(dynamicSmemSize, func, numBlocks, blockSize));
 }
 
-static cudaError_t driver_config(const cudaLaunchConfig_t *config, CUlaunchConfig *out)
-{
-    RT_CHECK(config != NULL && (config->attrs != NULL || !config->numAttrs), cudaErrorInvalidValue);
-    *out = (CUlaunchConfig){
-        .gridDimX = config->gridDim.x,
-        .gridDimY = config->gridDim.y,
-        .gridDimZ = config->gridDim.z,
-        .blockDimX = config->blockDim.x,
-        .blockDimY = config->blockDim.y,
-        .blockDimZ = config->blockDim.z,
-        .sharedMemBytes = (unsigned)config->dynamicSmemBytes,
-        .hStream = config->stream,
-        .attrs = (CUlaunchAttribute *)config->attrs,
-        .numAttrs = config->numAttrs,
-    };
-    return cudaSuccess;
-}
-
 static cudaError_t cluster_size(int *size, const void *func, const cudaLaunchConfig_t *config)
 {
     CUlaunchConfig c;
     CUfunction f;
 
     RT_CHECK(size, cudaErrorInvalidValue);
-    RT_TRY(driver_config(config, &c));
+    RT_TRY(rt_driver_config(config, &c));
     RT_TRY(rt_function_of(func, &f));
     CU_TRY(CU(cuOccupancyMaxPotentialClusterSize, size, f, &c));
     return cudaSuccess;
@@ -252,7 +234,7 @@ static cudaError_t active_clusters(int *clusters, const void *func,
     CUfunction f;
 
     RT_CHECK(clusters, cudaErrorInvalidValue);
-    RT_TRY(driver_config(config, &c));
+    RT_TRY(rt_driver_config(config, &c));
     RT_TRY(rt_function_of(func, &f));
     CU_TRY(CU(cuOccupancyMaxActiveClusters, clusters, f, &c));
     return cudaSuccess;

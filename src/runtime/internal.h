@@ -261,6 +261,8 @@ const void *rt_function_host(CUfunction function);
 cudaError_t rt_function_of(const void *host, CUfunction *out);
 /* The same in a context that was found. */
 cudaError_t rt_function_in(const struct rt_here *here, const void *host, CUfunction *out);
+/* The driver's description of a launch (launch.c). */
+cudaError_t rt_driver_config(const cudaLaunchConfig_t *config, CUlaunchConfig *out);
 /* What every launch begins with: the function, and whether the device takes that shape. */
 cudaError_t rt_prepare_launch(const void *func, const dim3 *grid, const dim3 *block, size_t shared,
                               CUfunction *function);

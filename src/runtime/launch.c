@@ -98,15 +98,10 @@ _Static_assert(sizeof(cudaLaunchAttribute) == sizeof(CUlaunchAttribute), "same l
 _Static_assert(offsetof(cudaLaunchAttribute, val) == offsetof(CUlaunchAttribute, value),
                "same layout");
 
-static cudaError_t launch_ex(const cudaLaunchConfig_t *config, const void *func, void **args,
-                             bool own_stream)
+cudaError_t rt_driver_config(const cudaLaunchConfig_t *config, CUlaunchConfig *out)
 {
-    CUfunction function;
-    CUlaunchConfig c;
-
     RT_CHECK(config != NULL && (config->attrs != NULL || !config->numAttrs), cudaErrorInvalidValue);
-    RT_TRY(prepare(func, &config->gridDim, &config->blockDim, config->dynamicSmemBytes, &function));
-    c = (CUlaunchConfig){
+    *out = (CUlaunchConfig){
         .gridDimX = config->gridDim.x,
         .gridDimY = config->gridDim.y,
         .gridDimZ = config->gridDim.z,
@@ -114,10 +109,23 @@ static cudaError_t launch_ex(const cudaLaunchConfig_t *config, const void *func,
         .blockDimY = config->blockDim.y,
         .blockDimZ = config->blockDim.z,
         .sharedMemBytes = (unsigned)config->dynamicSmemBytes,
-        .hStream = config->stream == NULL && own_stream ? cudaStreamPerThread : config->stream,
+        .hStream = config->stream,
         .attrs = (CUlaunchAttribute *)config->attrs,
         .numAttrs = config->numAttrs,
     };
+    return cudaSuccess;
+}
+
+static cudaError_t launch_ex(const cudaLaunchConfig_t *config, const void *func, void **args,
+                             bool own_stream)
+{
+    CUfunction function;
+    CUlaunchConfig c;
+
+    RT_TRY(rt_driver_config(config, &c));
+    RT_TRY(prepare(func, &config->gridDim, &config->blockDim, config->dynamicSmemBytes, &function));
+    if (config->stream == NULL && own_stream)
+        c.hStream = cudaStreamPerThread;
     CU_TRY(CU(cuLaunchKernelEx, &c, function, args, NULL));
     return cudaSuccess;
 }
