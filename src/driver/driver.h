@@ -285,7 +285,17 @@ CUresult device_check(CUdevice dev);
 /* Bytes of one channel of an element; 0 when the format is none that exists here. */
 uint32_t format_bytes(CUarray_format format);
 
-/* ---- context/context.c ---- */
+/* ---- context/context.c ----
+ *
+ * Which context a call is about. One that names a stream, an event, a module, a function, an array,
+ * a reference or a context is about the handle's; one that frees or unregisters memory about the
+ * memory's: no context need be current (driver_context, HANDLE_CONTEXT). A call that names none of
+ * these is about the thread's current one and needs it (driver_current); so are those in the legacy
+ * stream and the thread's own, and questions about addresses and occupancy. A current context that
+ * is destroyed or has a fault refuses both. Pools, physical memory, address ranges, libraries,
+ * links and graphs are of no context (driver_permitted). tests/driver/contexts/calls.def has the
+ * functions one by one, with what an H100 says.
+ */
 
 /* What calls of a thread begin with. */
 extern WEIR_THREAD_FAST struct driver_thread {
@@ -305,10 +315,38 @@ static inline CUresult driver_current(CUcontext *ctx)
     return WEIR_LIKELY(fast_path() && c != NULL && context_live(c)) ? CUDA_SUCCESS
                                                                     : driver_current_asked(ctx);
 }
-/* The same for calls that free something (driver_initialized). */
-CUresult driver_current_freeing(CUcontext *ctx);
 /* The same without asking for faults: for what only looks, as a GPU's driver does after one. */
 CUresult driver_current_any(CUcontext *ctx);
+/* Whether calls are permitted here that ask for no context: not in a host function. */
+CUresult driver_permitted(void);
+/* Whether a call may be about that context's objects: neither it nor the current one, if there is
+ * one, is destroyed or has a fault. NULL: only the current one is asked. */
+CUresult driver_context_asked(CUcontext owner);
+static inline CUresult driver_context(CUcontext owner)
+{
+    return WEIR_LIKELY(fast_path() && owner == driver_thread.current && context_live(owner))
+               ? CUDA_SUCCESS
+               : driver_context_asked(owner);
+}
+/* The same for calls that free something (driver_initialized). */
+CUresult driver_context_freeing_asked(CUcontext owner);
+static inline CUresult driver_context_freeing(CUcontext owner)
+{
+    CUcontext c = driver_thread.current;
+    return WEIR_LIKELY(fast_path() && c != NULL && context_live(c) && (owner == c || owner == NULL))
+               ? CUDA_SUCCESS
+               : driver_context_freeing_asked(owner);
+}
+/* What to say of a handle that is none. */
+CUresult driver_no_handle(void);
+/* What a call about a handle begins with: whether that is live, and its context, which may be used.
+ */
+#define HANDLE_CONTEXT(h, tag, out)                                                                \
+    (WEIR_LIKELY(handle_live(h, tag)) ? driver_context(*(out) = (h)->ctx) : driver_no_handle())
+/* The same for calls that free it. */
+#define HANDLE_CONTEXT_FREEING(h, tag, out)                                                        \
+    (WEIR_LIKELY(handle_live(h, tag)) ? driver_context_freeing(*(out) = (h)->ctx)                  \
+                                      : driver_no_handle())
 /* Whether a live context on a device of the lower layers has a fault; negative: on any. */
 bool driver_faulted(int ordinal);
 CUresult context_check(CUcontext ctx);
@@ -329,28 +367,22 @@ CUcontext driver_context_of(const void *owner);
 
 /* ---- stream/stream.c, stream/event.c ---- */
 
-/* The device layer's stream for a handle (NULL and the two special handles included), and the
- * context it belongs to. `per_thread`: what handle 0 means for the caller. */
+/* What all calls about streams begin with: the device layer's stream for a handle, and the context
+ * it belongs to: the current one's for NULL and the two special handles. `per_thread`: what handle
+ * 0 means for the caller. */
 CUresult driver_stream_special(CUstream h, bool per_thread, struct device_stream **s,
                                CUcontext *ctx);
-static inline CUresult driver_stream(CUstream h, bool per_thread, struct device_stream **s,
-                                     CUcontext *ctx)
+static inline CUresult driver_find_stream(CUstream h, bool per_thread, struct device_stream **s,
+                                          CUcontext *ctx)
 {
     if (WEIR_UNLIKELY(!handle_live(h, TAG_STREAM)))
         return driver_stream_special(h, per_thread, s, ctx);
+    CU_TRY(driver_context(h->ctx));
     *s = h->device;
     *ctx = h->ctx;
     if (h->ctx == driver_thread.current)
         driver_thread.plain = h;
     return CUDA_SUCCESS;
-}
-/* The same for a call that needs a current context without a fault: context and stream, which all
- * calls about streams begin with. */
-static inline CUresult driver_find_stream(CUstream h, bool per_thread, struct device_stream **s,
-                                          CUcontext *ctx)
-{
-    CUresult r = driver_current(ctx);
-    return r == CUDA_SUCCESS ? driver_stream(h, per_thread, s, ctx) : r;
 }
 /* Whether the handle is a live stream of the current context that the thread has used before. A
  * slot that once was a stream's is a stream's for ever, so its tag can be looked at, and a context
@@ -375,7 +407,7 @@ static inline CUresult stream_find(CUstream h, bool per_thread, struct device_st
     *ctx = h->ctx;
     return CUDA_SUCCESS;
 }
-CUresult driver_event(CUevent h, struct device_event **e);
+CUresult driver_event(CUevent h, struct device_event **e); /* whatever its context */
 
 /* ---- module/module.c ---- */
 

@@ -214,7 +214,7 @@ static void name_stream(CUstream stream, const char *name)
 {
     struct device_stream *s;
     CUcontext ctx;
-    if (driver_stream(stream, false, &s, &ctx) == CUDA_SUCCESS)
+    if (driver_find_stream(stream, false, &s, &ctx) == CUDA_SUCCESS)
         observe_named(OBSERVE_NAMED_STREAM, device_stream_observed_id(s), name);
 }
 static void name_event(CUevent event, const char *name)

@@ -115,12 +115,19 @@ void pools_reset(CUdevice dev);
 void pool_report_begin(void);
 void pool_trace_begin(void); /* likewise: writes what happens, if that is asked for */
 
-/* The function of a library's kernel in the current context. */
-CUresult kernel_to_function(CUkernel k, CUfunction *out);
+/* The function of a library's kernel in a context. */
+CUresult kernel_to_function(CUkernel k, CUcontext c, CUfunction *out);
 
-/* What calls about a function begin with: its handle, which may be a kernel of a library, becomes
- * its function in the current context. */
-CUresult function_ready(CUfunction *f);
+/* What calls about a function begin with. Of a handle that is none nothing more is asked, as on a
+ * GPU. */
+static inline CUresult function_check(CUfunction f)
+{
+    return WEIR_LIKELY(handle_live(f, TAG_FUNCTION)) ? driver_context(f->module->ctx)
+                                                     : CUDA_ERROR_INVALID_HANDLE;
+}
+CUresult function_get_attribute(CUfunction f, CUfunction_attribute which, int *value);
+CUresult function_set_attribute(CUfunction f, CUfunction_attribute which, int value);
+CUresult function_set_cache_config(CUfunction f, CUfunc_cache config);
 /* Blocks of `threads` threads and `shared` dynamic bytes that an SM can hold at once. */
 uint32_t function_blocks_per_sm(CUfunction f, uint32_t threads, uint64_t shared);
 
@@ -186,8 +193,8 @@ struct launch_request {
     void **params, **extra;
 };
 
-/* A function may be a kernel of a library: then its function in the current context is meant. */
-CUresult launch_function(CUfunction h, CUfunction *out);
+/* A function may be a kernel of a library: then its function in that context is meant. */
+CUresult launch_function(CUfunction h, CUcontext c, CUfunction *out);
 /* Whether the device can run a grid of that shape. */
 CUresult launch_check(const struct launch_request *q);
 /* Copies the parameters into one buffer (param_bytes of the kernel) at their PTX offsets. */

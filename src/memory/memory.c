@@ -274,6 +274,8 @@ bool mem_in_device_range(const void *address)
     return s != NULL && s->device != MEM_HOST;
 }
 
+bool mem_in_range(const void *address) { return space_at((uint64_t)address) != NULL; }
+
 bool mem_reaches(const void *address, uint64_t bytes, enum mem_rights rights)
 {
     struct mem_info i;

@@ -131,6 +131,8 @@ enum mem_kind mem_kind_of(const void *address, int *device);
 /* Whether the address is in the range of a device, allocated or not: then it is certainly not
  * pageable memory. */
 bool mem_in_device_range(const void *address);
+/* The same for the ranges of devices and the host. */
+bool mem_in_range(const void *address);
 
 /* Whether that many bytes from the address on are in one live allocation or in mappings that follow
  * each other and have these rights. True for pageable memory, which cannot be checked. */

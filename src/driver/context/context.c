@@ -164,26 +164,52 @@ CUresult context_wait(CUcontext c)
     return same(c, id) ? driver_from_device(c, e) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
-CUresult driver_current_any(CUcontext *ctx)
+CUresult driver_permitted(void)
 {
     CU_TRY(driver_initialized());
-    if (device_in_host_function())
-        return CUDA_ERROR_NOT_PERMITTED;
+    return device_in_host_function() ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
+CUresult driver_current_any(CUcontext *ctx)
+{
+    CU_TRY(driver_permitted());
     CUcontext c = *ctx = driver_thread.current;
     return context_check(c);
+}
+
+/* Whether it is live and has no fault. */
+static CUresult sound(CUcontext c)
+{
+    CU_TRY(context_check(c));
+    return driver_from_device(c, device_context_status(c->device));
 }
 
 CUresult driver_current_asked(CUcontext *ctx)
 {
     CU_TRY(driver_ready());
-    return driver_current_freeing(ctx);
+    CU_TRY(driver_current_any(ctx));
+    return sound(*ctx);
 }
 
-CUresult driver_current_freeing(CUcontext *ctx)
+CUresult driver_context_freeing_asked(CUcontext owner)
 {
-    CU_TRY(driver_current_any(ctx));
-    enum device_error e = device_context_status((*ctx)->device);
-    return driver_from_device(*ctx, e);
+    CUcontext current = driver_thread.current;
+    CU_TRY(driver_permitted());
+    if (current != NULL)
+        CU_TRY(sound(current));
+    return owner != NULL && owner != current ? sound(owner) : CUDA_SUCCESS;
+}
+
+CUresult driver_context_asked(CUcontext owner)
+{
+    CU_TRY(driver_ready());
+    return driver_context_freeing_asked(owner);
+}
+
+CUresult driver_no_handle(void)
+{
+    CUresult r = driver_context_freeing(NULL);
+    return r != CUDA_SUCCESS ? r : CUDA_ERROR_INVALID_HANDLE;
 }
 
 WEIR_API CUresult cuCtxGetCurrent(CUcontext *out)
@@ -563,12 +589,18 @@ WEIR_API CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinity, 
 
 /* ---- questions ---- */
 
+/* The current context, for what it tells even when it is destroyed, as on a GPU. */
+static CUresult current_whatever(CUcontext *c)
+{
+    CU_TRY(driver_permitted());
+    *c = driver_thread.current;
+    return *c != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
 /* A context that the caller names. */
 static CUresult named(CUcontext ctx, CUcontext *out)
 {
-    CU_TRY(driver_initialized());
-    if (device_in_host_function())
-        return CUDA_ERROR_NOT_PERMITTED;
+    CU_TRY(driver_permitted());
     *out = ctx;
     return context_check(ctx);
 }
@@ -577,7 +609,7 @@ WEIR_API CUresult cuCtxGetDevice(CUdevice *dev)
 {
     HOLD;
     CUcontext c;
-    CU_TRY(driver_current_any(&c));
+    CU_TRY(current_whatever(&c));
     if (dev == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *dev = c->ordinal;
@@ -621,7 +653,7 @@ WEIR_API CUresult cuCtxGetFlags(unsigned int *flags)
 {
     HOLD;
     CUcontext c;
-    CU_TRY(driver_current_any(&c));
+    CU_TRY(current_whatever(&c));
     if (flags == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *flags = c->flags;
@@ -632,11 +664,13 @@ WEIR_API CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
 {
     HOLD;
     CU_TRY(driver_ready());
+    if (ctx == NULL)
+        CU_TRY(driver_current(&ctx));
+    if (context_check(ctx) != CUDA_SUCCESS)
+        return CUDA_ERROR_INVALID_CONTEXT; /* a destroyed one, too, as on a GPU */
     if (version == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (ctx != NULL && !handle_live(ctx, TAG_CONTEXT))
-        return CUDA_ERROR_INVALID_CONTEXT;
-    *version = ctx != NULL && ctx->api_version != 0 ? ctx->api_version : 3020;
+    *version = ctx->api_version != 0 ? ctx->api_version : 3020;
     return CUDA_SUCCESS;
 }
 

@@ -14,9 +14,7 @@ WEIR_API CUresult cuCtxGetId(CUcontext ctx, unsigned long long *id)
 {
     HOLD;
     CU_TRY(driver_ready());
-    if (ctx == NULL)
-        CU_TRY(driver_current_any(&ctx));
-    CU_TRY(context_check(ctx));
+    CU_TRY(ctx == NULL ? driver_current(&ctx) : context_check(ctx));
     if (id == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *id = atomic_load(&ctx->id);
@@ -27,7 +25,7 @@ WEIR_API CUresult cuCtxSetFlags(unsigned int flags)
 {
     HOLD;
     CUcontext c;
-    CU_TRY(driver_current(&c));
+    CU_TRY(driver_current_any(&c));
     if (!context_flags_valid(flags))
         return CUDA_ERROR_INVALID_VALUE;
     context_set_flags(c, flags);

@@ -498,11 +498,12 @@ static void name_culprit(struct build *b, CUgraph g)
     b->culprit = graph_lock(g, &locked) == CUDA_SUCCESS ? find_origin(g, origin) : NULL;
 }
 
-static CUresult instantiate(CUgraphExec *out, CUgraph g, uint64_t flags, struct build *b)
+/* In that context, if the graph has no kernels. */
+static CUresult instantiate(CUgraphExec *out, CUgraph g, CUcontext otherwise, uint64_t flags,
+                            struct build *b)
 {
-    CUcontext ctx = NULL, current;
+    CUcontext ctx = NULL;
     CUgraph shadow;
-    CU_TRY(driver_current(&current));
     CU_TRY(graph_check(g));
     CU_TRY(capture_unsafe());
     if (out == NULL || (flags & ~all_flags) != 0 ||
@@ -510,7 +511,7 @@ static CUresult instantiate(CUgraphExec *out, CUgraph g, uint64_t flags, struct 
          (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0))
         return CUDA_ERROR_INVALID_VALUE;
     CU_TRY(make_shadow(g, flags, b, &shadow, &ctx));
-    CUresult r = exec_build(b, shadow, ctx != NULL ? ctx : current, flags, out);
+    CUresult r = exec_build(b, shadow, ctx != NULL ? ctx : otherwise, flags, out);
     if (r == CUDA_SUCCESS && observed())
         observe_object_made(OBSERVE_GRAPH_EXEC, *out);
     if (r != CUDA_SUCCESS) {
@@ -531,9 +532,11 @@ WEIR_API CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph g, unsig
 {
     HOLD;
     struct build b = {0};
+    CUcontext c;
     if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0)
         return CUDA_ERROR_INVALID_VALUE; /* there is no stream to upload in */
-    CUresult r = instantiate(out, g, flags, &b);
+    CU_TRY(driver_current(&c));
+    CUresult r = instantiate(out, g, c, flags, &b);
     build_end(&b);
     return r;
 }
@@ -548,13 +551,11 @@ static CUresult cuGraphInstantiateWithParams_impl(bool pt, CUgraphExec *out, CUg
     struct device_stream *s;
     if (params == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = instantiate(out != NULL ? &made : NULL, g, params->flags, &b);
-    if (r == CUDA_SUCCESS && (params->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0) {
-        ctx = made->ctx;
-        r = driver_stream(params->hUploadStream, pt, &s, &ctx);
-        if (r != CUDA_SUCCESS)
-            cuGraphExecDestroy(made);
-    }
+    CUresult r = (params->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0
+                     ? driver_find_stream(params->hUploadStream, pt, &s, &ctx)
+                     : driver_current(&ctx);
+    if (r == CUDA_SUCCESS)
+        r = instantiate(out != NULL ? &made : NULL, g, ctx, params->flags, &b);
     if (r == CUDA_SUCCESS)
         *out = made;
     params->hErrNode_out = r == CUDA_SUCCESS ? NULL : b.culprit;
@@ -609,12 +610,8 @@ WEIR_API CUresult cuGraphExecGetFlags(CUgraphExec e, cuuint64_t *flags)
 static CUresult exec_find(CUgraphExec e, CUstream h, bool pt, struct device_stream **s,
                           CUcontext *c)
 {
-    CUresult r = driver_current(c);
-    if (r == CUDA_SUCCESS)
-        r = exec_check(e);
-    if (r == CUDA_SUCCESS)
-        r = driver_stream(h, pt, s, c);
-    return r;
+    CUresult r = stream_find(h, pt, s, c);
+    return r == CUDA_SUCCESS ? exec_check(e) : r;
 }
 
 static CUresult cuGraphUpload_impl(bool pt, CUgraphExec e, CUstream h)

@@ -134,8 +134,8 @@ static CUresult memory_check_access(const CUDA_MEM_ALLOC_NODE_PARAMS *a)
 
 CUresult params_alloc(const CUDA_MEM_ALLOC_NODE_PARAMS *alloc, struct node_params *out)
 {
-    CUcontext ctx;
-    CU_TRY(driver_current(&ctx));
+    CU_TRY(driver_ready());
+    CU_TRY(driver_permitted());
     if (alloc == NULL || alloc->bytesize == 0)
         return CUDA_ERROR_INVALID_VALUE;
     const CUmemPoolProps *p = &alloc->poolProps;
@@ -152,7 +152,7 @@ CUresult params_alloc(const CUDA_MEM_ALLOC_NODE_PARAMS *alloc, struct node_param
         p->location.id >= driver_device_count())
         return CUDA_ERROR_INVALID_VALUE;
     CU_TRY(memory_check_access(alloc));
-    *out = (struct node_params){.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .ctx = ctx};
+    *out = (struct node_params){.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC};
     out->memory.params = *alloc;
     out->memory.params.dptr = 0;
     memory_clone(&out->memory, &out->memory);
@@ -180,14 +180,14 @@ static struct graph_memory *memory_find(CUdeviceptr at)
 
 CUresult params_free(CUdeviceptr at, struct node_params *out)
 {
-    CUcontext ctx;
-    CU_TRY(driver_current(&ctx));
+    CU_TRY(driver_ready());
+    CU_TRY(driver_permitted());
     struct graph_memory *m = memory_find(at);
     if (m == NULL)
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "0x%llx is not the start of an allocation of a graph",
                             (unsigned long long)at);
-    *out = (struct node_params){.type = CU_GRAPH_NODE_TYPE_MEM_FREE, .ctx = ctx};
+    *out = (struct node_params){.type = CU_GRAPH_NODE_TYPE_MEM_FREE};
     out->memory.memory = m;
     return CUDA_SUCCESS;
 }

@@ -13,12 +13,11 @@ static void point(struct kernel_node *k)
         k->pointers[n] = k->buffer + k->f->param_offsets[n];
 }
 
-CUresult params_kernel(const struct launch_request *q, struct node_params *out)
+/* Of a launch whose function is one. */
+static CUresult keep_kernel(const struct launch_request *q, struct node_params *out)
 {
-    struct launch_request own = *q;
-    CU_TRY(launch_function(q->f, &own.f));
-    CU_TRY(launch_check(&own));
-    CUfunction f = own.f;
+    CU_TRY(launch_check(q));
+    CUfunction f = q->f;
     *out = (struct node_params){.type = CU_GRAPH_NODE_TYPE_KERNEL, .ctx = f->module->ctx};
     struct kernel_node *k = &out->kernel;
     k->f = f;
@@ -33,13 +32,25 @@ CUresult params_kernel(const struct launch_request *q, struct node_params *out)
     k->buffer = xcalloc(f->info.param_bytes + 1, 1);
     k->pointers = xcalloc((size_t)f->func->nparams + 1, sizeof *k->pointers);
     uint32_t bytes;
-    CUresult r = launch_gather(&own, k->buffer, &bytes);
+    CUresult r = launch_gather(q, k->buffer, &bytes);
     if (r != CUDA_SUCCESS) {
         params_clear(out);
         return r;
     }
     point(k);
     return CUDA_SUCCESS;
+}
+
+CUresult params_kernel(const struct launch_request *q, struct node_params *out)
+{
+    struct launch_request own = *q;
+    CUcontext current;
+    if (!handle_live(q->f, TAG_FUNCTION)) { /* perhaps a kernel: of the current context */
+        CU_TRY(driver_current(&current));
+        CU_TRY(launch_function(q->f, current, &own.f));
+    }
+    CU_TRY(function_check(own.f));
+    return keep_kernel(&own, out);
 }
 
 CUresult kernel_live(const struct kernel_node *k)
@@ -67,7 +78,7 @@ static CUresult clone_kernel(const struct kernel_node *from, struct node_params 
     struct launch_request q;
     CU_TRY(kernel_live(from));
     kernel_request(from, &q);
-    CU_TRY(params_kernel(&q, out));
+    CU_TRY(keep_kernel(&q, out));
     out->kernel.hinted = from->hinted;
     if (from->hints != NULL) {
         size_t bytes = 32 * sizeof *from->hints;
@@ -79,13 +90,17 @@ static CUresult clone_kernel(const struct kernel_node *from, struct node_params 
 
 /* ---- copies, sets ---- */
 
+/* What a node is told of its context, or else the current one. A node that none is known for is of
+ * whichever context its graph is instantiated in. */
 static CUresult node_context(CUcontext *ctx)
 {
-    CUcontext current;
-    CU_TRY(driver_current(&current));
-    if (*ctx == NULL)
-        *ctx = current;
-    return context_check(*ctx);
+    CU_TRY(driver_ready());
+    CU_TRY(driver_permitted());
+    if (*ctx != NULL)
+        return handle_live(*ctx, TAG_CONTEXT) ? driver_context(*ctx) : CUDA_ERROR_INVALID_CONTEXT;
+    if (driver_thread.current != NULL && context_live(driver_thread.current))
+        *ctx = driver_thread.current;
+    return CUDA_SUCCESS;
 }
 
 /* What is said to be device memory must not be pageable. */

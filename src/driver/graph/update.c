@@ -10,8 +10,7 @@
 /* Locks the executable graph and finds the shadow of a node, whatever the state of the context. */
 static CUresult look(CUgraphExec e, CUgraphNode node, CUgraphNode *shadow, CUgraphExec *locked)
 {
-    CUcontext c;
-    CU_TRY(driver_current_any(&c));
+    CU_TRY(driver_permitted());
     CU_TRY(exec_lock(e, locked));
     CU_TRY(node_check(node));
     *shadow = exec_node(e, node);
@@ -22,8 +21,7 @@ static CUresult look(CUgraphExec e, CUgraphNode node, CUgraphNode *shadow, CUgra
 static CUresult update_find(CUgraphExec e, CUgraphNode node, CUgraphNodeType type,
                             CUgraphNode *shadow, CUgraphExec *locked)
 {
-    CUcontext c;
-    CU_TRY(driver_current(&c));
+    CU_TRY(driver_ready());
     CU_TRY(look(e, node, shadow, locked));
     return (*shadow)->p.type == type ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -186,8 +184,7 @@ WEIR_API CUresult cuGraphNodeSetEnabled(EXEC, unsigned int enabled)
     HOLD;
     EXEC_LOCK;
     CUgraphNode shadow;
-    CUcontext c;
-    CU_TRY(driver_current(&c));
+    CU_TRY(driver_ready());
     CU_TRY(find_switch(e, node, &shadow, &locked_exec));
     shadow->disabled = enabled == 0;
     return forward_change(e, shadow);
@@ -461,8 +458,7 @@ WEIR_API CUresult cuGraphExecUpdate_v2(CUgraphExec e, CUgraph g, CUgraphExecUpda
 {
     HOLD;
     EXEC_LOCK;
-    CUcontext c;
-    CU_TRY(driver_current_any(&c));
+    CU_TRY(driver_permitted());
     CU_TRY(exec_lock(e, &locked_exec));
     struct held before = {0};
     CUresult r = update(e, e->shadow, g, info, &before);

@@ -138,7 +138,9 @@ WEIR_API CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, 
 {
     HOLD;
     GRAPH_LOCKS;
-    CU_TRY(ctx != NULL ? context_check(ctx) : driver_current(&ctx));
+    if (!handle_live(ctx, TAG_CONTEXT))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    CU_TRY(driver_context(ctx));
     CU_TRY(graph_lock(g, &locked));
     if (out == NULL || (flags & ~(unsigned)CU_GRAPH_COND_ASSIGN_DEFAULT) != 0)
         return CUDA_ERROR_INVALID_VALUE;

@@ -145,14 +145,26 @@ static uint32_t blocks_per_sm(CUfunction f, const CUlaunchConfig *config)
     return function_blocks_per_sm(f, (uint32_t)threads * config->blockDimZ, config->sharedMemBytes);
 }
 
+/* The function that a launch of that configuration would run: in the context of its stream. */
+static CUresult configured_function(CUfunction *f, const CUlaunchConfig *config)
+{
+    CUcontext c;
+    struct device_stream *s;
+    if (config == NULL || (config->numAttrs > 0 && config->attrs == NULL))
+        return CUDA_ERROR_INVALID_VALUE;
+    CU_TRY(driver_find_stream(config->hStream, false, &s, &c));
+    CU_TRY(launch_function(*f, c, f));
+    return (*f)->module->ctx == c ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
 WEIR_API CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction f,
                                                      const CUlaunchConfig *config)
 {
     HOLD;
     uint32_t c[3] = {0, 0, 0};
     bool beyond;
-    CU_TRY(function_ready(&f));
-    if (size == NULL || config == NULL || (config->numAttrs > 0 && config->attrs == NULL))
+    CU_TRY(configured_function(&f, config));
+    if (size == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     CU_TRY(cluster_configured(f, config, c, &beyond));
     *size = blocks_per_sm(f, config) > 0 ? (int)cluster_most(f) : 0;
@@ -165,8 +177,8 @@ WEIR_API CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction f,
     HOLD;
     uint32_t c[3] = {0, 0, 0};
     bool beyond;
-    CU_TRY(function_ready(&f));
-    if (clusters == NULL || config == NULL || (config->numAttrs > 0 && config->attrs == NULL))
+    CU_TRY(configured_function(&f, config));
+    if (clusters == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     CU_TRY(cluster_configured(f, config, c, &beyond));
     uint32_t blocks = named(c) ? c[0] * c[1] * c[2] : 1;

@@ -4,13 +4,13 @@
 
 #include "driver/objects.h"
 
-CUresult launch_function(CUfunction h, CUfunction *out)
+CUresult launch_function(CUfunction h, CUcontext c, CUfunction *out)
 {
     if (WEIR_LIKELY(handle_live(h, TAG_FUNCTION))) {
         *out = h;
         return CUDA_SUCCESS;
     }
-    return kernel_to_function((CUkernel)h, out);
+    return kernel_to_function((CUkernel)h, c, out);
 }
 
 /* A cooperative grid must fit on the device all at once: by threads, as the occupancy calls say. */
@@ -141,10 +141,8 @@ static inline struct variant *latest(CUfunction f, const uint32_t block[3], bool
 static __attribute__((noinline)) CUresult launch_find(struct launch_request *q,
                                                       struct device_stream **s, CUcontext *ctx)
 {
-    CUresult r = driver_current(ctx);
-    if (r == CUDA_SUCCESS)
-        r = launch_function(q->f, &q->f);
-    return r == CUDA_SUCCESS ? driver_stream(q->stream, q->per_thread, s, ctx) : r;
+    CU_TRY(driver_find_stream(q->stream, q->per_thread, s, ctx));
+    return launch_function(q->f, *ctx, &q->f);
 }
 
 static CUresult launch_request(struct launch_request *q)

@@ -15,13 +15,13 @@ struct launch_steps {
 };
 
 /* The function's, with its lock held. */
-static CUresult steps_lock(CUfunction *f, struct launch_steps **out)
+static CUresult steps_lock(CUfunction f, struct launch_steps **out)
 {
-    CU_TRY(function_ready(f));
-    pthread_mutex_lock(&(*f)->lock);
-    if ((*f)->steps == NULL)
-        (*f)->steps = xcalloc(1, sizeof *(*f)->steps);
-    *out = (*f)->steps;
+    CU_TRY(function_check(f));
+    pthread_mutex_lock(&f->lock);
+    if (f->steps == NULL)
+        f->steps = xcalloc(1, sizeof *f->steps);
+    *out = f->steps;
     return CUDA_SUCCESS;
 }
 
@@ -29,7 +29,7 @@ WEIR_API CUresult cuFuncSetBlockShape(CUfunction f, int x, int y, int z)
 {
     HOLD;
     struct launch_steps *s;
-    CU_TRY(steps_lock(&f, &s));
+    CU_TRY(steps_lock(f, &s));
     bool valid = x > 0 && y > 0 && z > 0;
     if (valid)
         memcpy(s->block, (unsigned int[]){(unsigned)x, (unsigned)y, (unsigned)z}, sizeof s->block);
@@ -41,7 +41,7 @@ WEIR_API CUresult cuFuncSetSharedSize(CUfunction f, unsigned int bytes)
 {
     HOLD;
     struct launch_steps *s;
-    CU_TRY(steps_lock(&f, &s));
+    CU_TRY(steps_lock(f, &s));
     s->shared = bytes;
     pthread_mutex_unlock(&f->lock);
     return CUDA_SUCCESS;
@@ -51,7 +51,7 @@ WEIR_API CUresult cuParamSetSize(CUfunction f, unsigned int bytes)
 {
     HOLD;
     struct launch_steps *s;
-    CU_TRY(steps_lock(&f, &s));
+    CU_TRY(steps_lock(f, &s));
     bool valid = bytes <= STEPS_PARAM_BYTES;
     if (valid)
         s->bytes = bytes;
@@ -63,7 +63,7 @@ WEIR_API CUresult cuParamSetv(CUfunction f, int offset, void *from, unsigned int
 {
     HOLD;
     struct launch_steps *s;
-    CU_TRY(steps_lock(&f, &s));
+    CU_TRY(steps_lock(f, &s));
     bool valid = from != NULL && offset >= 0 && offset <= STEPS_PARAM_BYTES &&
                  bytes <= STEPS_PARAM_BYTES - (unsigned)offset;
     if (valid)
@@ -88,7 +88,7 @@ WEIR_API CUresult cuLaunchGridAsync(CUfunction f, int width, int height, CUstrea
 {
     HOLD;
     struct launch_steps *s, now;
-    CU_TRY(steps_lock(&f, &s));
+    CU_TRY(steps_lock(f, &s));
     now = *s;
     pthread_mutex_unlock(&f->lock);
     if (width <= 0 || height <= 0)

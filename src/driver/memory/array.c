@@ -184,15 +184,13 @@ WEIR_API CUresult cuArrayDestroy(CUarray a)
     HOLD;
     CALLED(cuArrayDestroy);
     CUcontext c;
-    CUresult r = driver_current_freeing(&c);
-    if (r == CUDA_SUCCESS)
-        r = array_check(a);
+    CUresult r = HANDLE_CONTEXT_FREEING(a, TAG_ARRAY, &c);
     if (r == CUDA_SUCCESS && a->whole != NULL)
         return CUDA_SUCCESS; /* as a GPU says: a level stays as long as its mipmapped array */
     if (r == CUDA_SUCCESS)
         r = capture_unsafe();
     if (r == CUDA_SUCCESS)
-        r = context_wait(a->ctx);
+        r = context_wait(c);
     return r == CUDA_SUCCESS ? array_destroy(a) : r;
 }
 
@@ -207,8 +205,7 @@ WEIR_API CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *out, CUarra
 {
     HOLD;
     CUcontext c;
-    CU_TRY(driver_current(&c));
-    CU_TRY(array_check(a));
+    CU_TRY(HANDLE_CONTEXT(a, TAG_ARRAY, &c));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *out = a->desc;
@@ -253,8 +250,7 @@ WEIR_API CUresult cuArrayGetPlane(CUarray *out, CUarray a, unsigned int plane)
 {
     HOLD;
     CUcontext c;
-    CU_TRY(driver_current(&c));
-    CU_TRY(array_check(a));
+    CU_TRY(HANDLE_CONTEXT(a, TAG_ARRAY, &c));
     return driver_error(CUDA_ERROR_INVALID_VALUE, "the array has no plane %u", plane);
 }
 
@@ -262,8 +258,8 @@ WEIR_API CUresult cuArrayGetPlane(CUarray *out, CUarray a, unsigned int plane)
  * say of that. */
 static CUresult array_plain(const void *out, CUarray a, const char *what)
 {
-    CUcontext c;
-    CU_TRY(driver_current(&c));
+    CU_TRY(driver_ready());
+    CU_TRY(driver_permitted());
     if (out == NULL || array_check(a) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_VALUE;
     return driver_error(CUDA_ERROR_INVALID_VALUE, "the array was not made with %s", what);

@@ -198,9 +198,7 @@ static bool device_reaches(const void *p, size_t bytes)
 
 static CUresult refuse_unreached(const void *p)
 {
-    CUcontext c;
     struct strbuf what = {0};
-    CU_TRY(driver_current(&c)); /* the first thing that is wrong */
     mem_describe(p, &what);
     CUresult r =
         driver_error(CUDA_ERROR_INVALID_VALUE,
@@ -217,7 +215,7 @@ static CUresult device_side(CUdeviceptr p, size_t bytes)
 
 /* The same in a call that says which side is the device's: page-locked memory of a pool is none,
  * even where it is open to the device; other such memory is. */
-static CUresult device_named(CUdeviceptr p, size_t bytes)
+static CUresult check_named(CUdeviceptr p, size_t bytes)
 {
     struct pool_info info;
     if (!mem_in_device_range(copy_ptr(p)) && mem_kind_of(copy_ptr(p), NULL) == MEM_PINNED &&
@@ -230,10 +228,21 @@ static CUresult device_named(CUdeviceptr p, size_t bytes)
     return device_side(p, bytes);
 }
 
-static CUresult both_devices(CUdeviceptr dst, CUdeviceptr src, size_t n)
+/* The stream is the first thing that may be wrong. */
+static CUresult device_named(CUstream h, bool pt, CUdeviceptr p, size_t bytes)
 {
-    CUresult r = n > 0 ? device_named(dst, n) : CUDA_SUCCESS;
-    return r == CUDA_SUCCESS && n > 0 ? device_named(src, n) : r;
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = bytes > 0 ? check_named(p, bytes) : CUDA_SUCCESS;
+    if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
+        CU_TRY(driver_find_stream(h, pt, &s, &c));
+    return r;
+}
+
+static CUresult both_devices(CUstream h, bool pt, CUdeviceptr dst, CUdeviceptr src, size_t n)
+{
+    CU_TRY(device_named(h, pt, dst, n));
+    return device_named(h, pt, src, n);
 }
 
 static CUresult cuMemcpy_impl(WHERE, CUdeviceptr dst, CUdeviceptr src, size_t n)
@@ -246,10 +255,8 @@ ASYNC(cuMemcpyAsync, cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t n, CUst
 
 static CUresult cuMemcpyHtoD_v2_impl(WHERE, CUdeviceptr dst, const void *src, size_t n)
 {
-    CUresult r = n > 0 ? device_named(dst, n) : CUDA_SUCCESS;
-    return r != CUDA_SUCCESS
-               ? r
-               : linear_of_copy(h, pt, mode, copy_ptr(dst), false, src, true, n, false);
+    CU_TRY(device_named(h, pt, dst, n));
+    return linear_of_copy(h, pt, mode, copy_ptr(dst), false, src, true, n, false);
 }
 SYNC(cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t n), dst, src, n)
 ASYNC(cuMemcpyHtoDAsync_v2, cuMemcpyHtoD_v2,
@@ -257,10 +264,8 @@ ASYNC(cuMemcpyHtoDAsync_v2, cuMemcpyHtoD_v2,
 
 static CUresult cuMemcpyDtoH_v2_impl(WHERE, void *dst, CUdeviceptr src, size_t n)
 {
-    CUresult r = n > 0 ? device_named(src, n) : CUDA_SUCCESS;
-    return r != CUDA_SUCCESS
-               ? r
-               : linear_of_copy(h, pt, mode, dst, true, copy_ptr(src), false, n, false);
+    CU_TRY(device_named(h, pt, src, n));
+    return linear_of_copy(h, pt, mode, dst, true, copy_ptr(src), false, n, false);
 }
 SYNC(cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t n), dst, src, n)
 ASYNC(cuMemcpyDtoHAsync_v2, cuMemcpyDtoH_v2,
@@ -268,8 +273,8 @@ ASYNC(cuMemcpyDtoHAsync_v2, cuMemcpyDtoH_v2,
 
 static CUresult cuMemcpyDtoD_v2_impl(WHERE, CUdeviceptr dst, CUdeviceptr src, size_t n)
 {
-    CUresult r = both_devices(dst, src, n);
-    return r != CUDA_SUCCESS ? r : copy_linear(h, pt, mode, copy_ptr(dst), copy_ptr(src), n);
+    CU_TRY(both_devices(h, pt, dst, src, n));
+    return copy_linear(h, pt, mode, copy_ptr(dst), copy_ptr(src), n);
 }
 SYNC(cuMemcpyDtoD_v2, (CUdeviceptr dst, CUdeviceptr src, size_t n), dst, src, n)
 ASYNC(cuMemcpyDtoDAsync_v2, cuMemcpyDtoD_v2,
@@ -280,7 +285,7 @@ static CUresult cuMemcpyPeer_impl(WHERE, CUdeviceptr dst, CUcontext dc, CUdevice
 {
     if (context_check(dc) != CUDA_SUCCESS || context_check(sc) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_CONTEXT;
-    CUresult r = both_devices(dst, src, n);
+    CUresult r = both_devices(h, pt, dst, src, n);
     if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running())) {
         CUcontext c;
         struct device_stream *s;

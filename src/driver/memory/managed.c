@@ -107,9 +107,8 @@ static CUresult check_range(CUdeviceptr at, size_t bytes, bool *managed)
         return CUDA_ERROR_INVALID_VALUE;
     *managed = false;
     if (!mem_find((void *)(uintptr_t)at, &i))
-        return mem_checked() || mem_in_device_range((void *)(uintptr_t)at)
-                   ? CUDA_ERROR_INVALID_VALUE
-                   : CUDA_SUCCESS;
+        return mem_checked() || mem_in_range((void *)(uintptr_t)at) ? CUDA_ERROR_INVALID_VALUE
+                                                                    : CUDA_SUCCESS;
     *managed = i.kind == MEM_MANAGED;
     if (!*managed || bytes > i.base + i.size - at)
         return driver_error(CUDA_ERROR_INVALID_VALUE,
@@ -453,7 +452,7 @@ static CUresult cuStreamAttachMemAsync_impl(bool pt, CUstream stream, CUdevicept
         return CUDA_ERROR_INVALID_VALUE;
     bool fine;
     if (!mem_find((void *)(uintptr_t)at, &i)) /* pageable: a range with an end */
-        fine = !mem_in_device_range((void *)(uintptr_t)at) && bytes != 0;
+        fine = !mem_in_range((void *)(uintptr_t)at) && bytes != 0;
     else
         fine = i.kind == MEM_MANAGED && pool_of_memory(&i) == NULL && i.base == at &&
                (bytes == 0 || bytes == i.size);

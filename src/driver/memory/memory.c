@@ -16,11 +16,24 @@ static CUresult unsafe(CUcontext *c)
     return r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()) ? capture_unsafe() : r;
 }
 
-/* The same for a call that frees. */
-static CUresult unsafe_freeing(CUcontext *c)
+/* The same for a call that frees: no context need be current. */
+static CUresult unsafe_freeing(void)
 {
-    CUresult r = driver_current_freeing(c);
+    CUresult r = driver_context_freeing(NULL);
     return r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()) ? capture_unsafe() : r;
+}
+
+/* Waits for what may use the memory that is to be freed: for all work of the context that it was
+ * made in, and of the current one. */
+static CUresult wait_for_users(const struct mem_info *i)
+{
+    CUcontext current = driver_thread.current, owner = current;
+    if (current == NULL || i->owner != current->device) {
+        owner = driver_context_of(i->owner);
+        if (owner != NULL)
+            CU_TRY(context_wait(owner));
+    }
+    return current != NULL ? context_wait(current) : CUDA_SUCCESS;
 }
 
 enum mem_status memory_alloc(const struct mem_request *q, void **out)
@@ -90,8 +103,7 @@ WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
 {
     HOLD;
     CALLED(cuMemFree);
-    CUcontext c;
-    CUresult r = unsafe_freeing(&c);
+    CUresult r = unsafe_freeing();
     if (r != CUDA_SUCCESS || at == 0)
         return r;
     /* Of memory of pools the program says that nothing uses it any more. */
@@ -109,7 +121,7 @@ WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
                             "cuMemFree: 0x%llx is not the start of an allocation of this kind",
                             (unsigned long long)at);
     }
-    CU_TRY(context_wait(c));
+    CU_TRY(wait_for_users(&info));
     return driver_from_mem(mem_free((void *)(uintptr_t)at, kinds));
 }
 
@@ -163,8 +175,7 @@ WEIR_API CUresult cuMemFreeHost(void *p)
 {
     HOLD;
     CALLED(cuMemFreeHost);
-    CUcontext c;
-    CUresult r = unsafe_freeing(&c);
+    CUresult r = unsafe_freeing();
     if (r != CUDA_SUCCESS || p == NULL)
         return r;
     struct mem_info info;
@@ -172,8 +183,8 @@ WEIR_API CUresult cuMemFreeHost(void *p)
         check_invalid_free(p);
         return CUDA_ERROR_INVALID_VALUE;
     }
-    r = context_wait(c);
-    return r != CUDA_SUCCESS ? r : driver_from_mem(mem_free(p, MEM_PINNED));
+    CU_TRY(wait_for_users(&info));
+    return driver_from_mem(mem_free(p, MEM_PINNED));
 }
 
 /* Whether the process has memory at every page of the range. */
@@ -207,15 +218,16 @@ WEIR_API CUresult cuMemHostUnregister(void *p)
 {
     HOLD;
     CALLED(cuMemHostUnregister);
-    CUcontext c;
-    CU_TRY(unsafe(&c));
+    CU_TRY(unsafe_freeing());
     if (p == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     struct mem_info i;
-    if (mem_find(p, &i) && (i.kind != MEM_REGISTERED || i.base != (uintptr_t)p))
+    bool found = mem_find(p, &i);
+    if (found && (i.kind != MEM_REGISTERED || i.base != (uintptr_t)p))
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = context_wait(c); /* copies may be at it */
-    return r != CUDA_SUCCESS ? r : driver_from_mem(mem_unregister(p));
+    if (found)
+        CU_TRY(wait_for_users(&i)); /* copies may be at it */
+    return driver_from_mem(mem_unregister(p));
 }
 
 WEIR_API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *p, unsigned int flags)
@@ -328,10 +340,10 @@ static CUresult pointer_attribute(void *out, CUpointer_attribute which, const st
         *(unsigned *)out = device || managed ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-        if (driver_current(&c) != CUDA_SUCCESS || !driver_sees(c, (void *)(uintptr_t)at)) {
-            *(CUdeviceptr *)out = 0;
+        *(CUdeviceptr *)out = 0;
+        CU_TRY(driver_current_any(&c));
+        if (!driver_sees(c, (void *)(uintptr_t)at))
             return CUDA_ERROR_INVALID_VALUE;
-        }
         *(CUdeviceptr *)out = at;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
@@ -377,11 +389,8 @@ static CUresult pointer_attribute(void *out, CUpointer_attribute which, const st
 WEIR_API CUresult cuPointerGetAttribute(void *out, CUpointer_attribute which, CUdeviceptr at)
 {
     HOLD;
-    CUcontext c;
     struct mem_info info;
-    CUresult r = driver_current_any(&c);
-    if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_CONTEXT) /* see cuPointerGetAttributes */
-        return r;
+    CU_TRY(driver_permitted());
     if (out == NULL || !memory_find(at, &info))
         return CUDA_ERROR_INVALID_VALUE;
     return pointer_attribute(out, which, &info, at);
@@ -402,11 +411,9 @@ WEIR_API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute
                                          CUdeviceptr at)
 {
     HOLD;
-    CUcontext c;
     struct mem_info info;
-    CUresult r = driver_current_any(&c);
-    if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_CONTEXT)
-        return r;
+    CUresult r = CUDA_SUCCESS;
+    CU_TRY(driver_permitted());
     if (which == NULL || out == NULL || count == 0)
         return CUDA_ERROR_INVALID_VALUE;
     bool found = memory_find(at, &info);
@@ -444,9 +451,9 @@ WEIR_API CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute w
                                         CUdeviceptr at)
 {
     HOLD;
-    CUcontext c;
     struct mem_info info;
-    CU_TRY(driver_current(&c));
+    CU_TRY(driver_ready());
+    CU_TRY(driver_permitted());
     if (value == NULL || !memory_find(at, &info))
         return CUDA_ERROR_INVALID_VALUE;
     if (which != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)

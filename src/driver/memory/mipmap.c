@@ -154,10 +154,9 @@ WEIR_API CUresult cuMipmappedArrayDestroy(CUmipmappedArray m)
     HOLD;
     CALLED(cuMipmappedArrayDestroy);
     CUcontext c;
-    CU_TRY(driver_current_freeing(&c));
-    CU_TRY(mipmap_check(m));
+    CU_TRY(HANDLE_CONTEXT_FREEING(m, TAG_MIPMAP, &c));
     CU_TRY(capture_unsafe());
-    CU_TRY(context_wait(m->ctx));
+    CU_TRY(context_wait(c));
     return destroy_mipmap(m);
 }
 
@@ -167,8 +166,7 @@ WEIR_API CUresult cuMipmappedArrayGetLevel(CUarray *out, CUmipmappedArray m, uns
 {
     HOLD;
     CUcontext c;
-    CU_TRY(driver_current(&c));
-    CU_TRY(mipmap_check(m));
+    CU_TRY(HANDLE_CONTEXT(m, TAG_MIPMAP, &c));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     if (level >= m->levels)
@@ -181,8 +179,8 @@ WEIR_API CUresult cuMipmappedArrayGetLevel(CUarray *out, CUmipmappedArray m, uns
 /* As of arrays: those that get their memory later, or in tiles, cannot be made here. */
 static CUresult mipmap_plain(const void *out, CUmipmappedArray m, const char *what)
 {
-    CUcontext c;
-    CU_TRY(driver_current(&c));
+    CU_TRY(driver_ready());
+    CU_TRY(driver_permitted());
     if (out == NULL || mipmap_check(m) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_VALUE;
     return driver_error(CUDA_ERROR_INVALID_VALUE, "the array was not made with %s", what);

@@ -3,17 +3,8 @@
 
 #include "driver/objects.h"
 
-CUresult function_ready(CUfunction *f)
+CUresult function_get_attribute(CUfunction f, CUfunction_attribute which, int *value)
 {
-    CUcontext c;
-    CUresult r = driver_current(&c);
-    return r == CUDA_SUCCESS ? launch_function(*f, f) : r;
-}
-
-WEIR_API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute which, CUfunction f)
-{
-    HOLD;
-    CU_TRY(function_ready(&f));
     if (value == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     switch (which) {
@@ -35,10 +26,15 @@ WEIR_API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute which, CUf
     return CUDA_SUCCESS;
 }
 
-WEIR_API CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute which, int value)
+WEIR_API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute which, CUfunction f)
 {
     HOLD;
-    CU_TRY(function_ready(&f));
+    CU_TRY(function_check(f));
+    return function_get_attribute(f, which, value);
+}
+
+CUresult function_set_attribute(CUfunction f, CUfunction_attribute which, int value)
+{
     switch (which) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
         if (value < 0 ||
@@ -55,20 +51,32 @@ WEIR_API CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute which, i
     }
 }
 
-WEIR_API CUresult cuFuncSetCacheConfig(CUfunction f, CUfunc_cache config)
+WEIR_API CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute which, int value)
 {
     HOLD;
-    CU_TRY(function_ready(&f));
+    CU_TRY(function_check(f));
+    return function_set_attribute(f, which, value);
+}
+
+CUresult function_set_cache_config(CUfunction f, CUfunc_cache config)
+{
     if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
         return CUDA_ERROR_INVALID_VALUE;
     f->cache_config = config; /* a preference; there is one cache here */
     return CUDA_SUCCESS;
 }
 
+WEIR_API CUresult cuFuncSetCacheConfig(CUfunction f, CUfunc_cache config)
+{
+    HOLD;
+    CU_TRY(function_check(f));
+    return function_set_cache_config(f, config);
+}
+
 WEIR_API CUresult cuFuncGetModule(CUmodule *out, CUfunction f)
 {
     HOLD;
-    CU_TRY(function_ready(&f));
+    CU_TRY(function_check(f));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *out = f->module;
@@ -81,7 +89,7 @@ WEIR_API CUresult cuFuncGetName(const char **name, CUfunction f)
     CU_TRY(driver_initialized());
     if (f == NULL)
         return CUDA_ERROR_INVALID_VALUE; /* a stale handle is an invalid one */
-    CU_TRY(function_ready(&f));
+    CU_TRY(function_check(f));
     if (name == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *name = f->func->name;
@@ -91,7 +99,7 @@ WEIR_API CUresult cuFuncGetName(const char **name, CUfunction f)
 WEIR_API CUresult cuFuncGetParamInfo(CUfunction f, size_t index, size_t *offset, size_t *size)
 {
     HOLD;
-    CU_TRY(function_ready(&f));
+    CU_TRY(function_check(f));
     if (offset == NULL || index >= (size_t)f->func->nparams)
         return CUDA_ERROR_INVALID_VALUE;
     *offset = f->param_offsets[index];
@@ -100,39 +108,15 @@ WEIR_API CUresult cuFuncGetParamInfo(CUfunction f, size_t index, size_t *offset,
     return CUDA_SUCCESS;
 }
 
-WEIR_API CUresult cuKernelGetParamInfo(CUkernel k, size_t index, size_t *offset, size_t *size)
-{
-    HOLD;
-    return cuFuncGetParamInfo((CUfunction)k, index, offset, size);
-}
-
-WEIR_API CUresult cuKernelGetAttribute(int *value, CUfunction_attribute which, CUkernel k,
-                                       CUdevice dev)
-{
-    HOLD;
-    if (device_check(dev) != CUDA_SUCCESS)
-        return CUDA_ERROR_INVALID_DEVICE;
-    return cuFuncGetAttribute(value, which, (CUfunction)k);
-}
-
-WEIR_API CUresult cuKernelSetAttribute(CUfunction_attribute which, int value, CUkernel k,
-                                       CUdevice dev)
-{
-    HOLD;
-    if (device_check(dev) != CUDA_SUCCESS)
-        return CUDA_ERROR_INVALID_DEVICE;
-    return cuFuncSetAttribute((CUfunction)k, which, value);
-}
-
-WEIR_API CUresult cuKernelSetCacheConfig(CUkernel k, CUfunc_cache config, CUdevice dev)
-{
-    HOLD;
-    if (device_check(dev) != CUDA_SUCCESS)
-        return CUDA_ERROR_INVALID_DEVICE;
-    return cuFuncSetCacheConfig((CUfunction)k, config);
-}
-
 /* ---- occupancy ---- */
+
+/* Whose blocks are counted: a function, or a kernel, which is one in the current context. */
+static CUresult occupancy_of(CUfunction *f)
+{
+    CUcontext c;
+    CU_TRY(driver_current(&c));
+    return launch_function(*f, c, f);
+}
 
 static uint32_t function_min(uint32_t a, uint64_t b) { return b < a ? (uint32_t)b : a; }
 
@@ -156,7 +140,7 @@ WEIR_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *bloc
                                                                        unsigned int flags)
 {
     HOLD;
-    CU_TRY(function_ready(&f));
+    CU_TRY(occupancy_of(&f));
     if (blocks == NULL || threads <= 0 || (flags & ~1u) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     *blocks = (int)function_blocks_per_sm(f, (uint32_t)threads, shared);
@@ -176,7 +160,7 @@ WEIR_API CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *
                                                             unsigned int flags)
 {
     HOLD;
-    CU_TRY(function_ready(&f));
+    CU_TRY(occupancy_of(&f));
     if (min_grid == NULL || block == NULL || limit < 0 || (flags & ~1u) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     int top = (int)f->info.max_threads, best = 0;
@@ -214,7 +198,7 @@ WEIR_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunct
                                                           int threads)
 {
     HOLD;
-    CU_TRY(function_ready(&f));
+    CU_TRY(occupancy_of(&f));
     if (bytes == NULL || blocks <= 0 || threads <= 0 ||
         blocks > (int)function_blocks_per_sm(f, (uint32_t)threads, 0))
         return CUDA_ERROR_INVALID_VALUE;
@@ -223,7 +207,7 @@ WEIR_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunct
                ? each - SHARED_RESERVED - f->info.static_shared
                : 0;
     int top = 0; /* what the function may be launched with */
-    CU_TRY(cuFuncGetAttribute(&top, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, f));
+    CU_TRY(function_get_attribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &top));
     *bytes = each < (uint64_t)top ? each : (uint64_t)top;
     return CUDA_SUCCESS;
 }
@@ -235,7 +219,7 @@ WEIR_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunct
 WEIR_API CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction f)
 {
     HOLD;
-    CU_TRY(function_ready(&f));
+    CU_TRY(function_check(f));
     if (state == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *state = CU_FUNCTION_LOADING_STATE_LOADED;
@@ -245,14 +229,14 @@ WEIR_API CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction f)
 WEIR_API CUresult cuFuncLoad(CUfunction f)
 {
     HOLD;
-    return function_ready(&f);
+    return function_check(f);
 }
 
 /* See cuCtxSetSharedMemConfig. */
 WEIR_API CUresult cuFuncSetSharedMemConfig(CUfunction f, CUsharedconfig config)
 {
     HOLD;
-    CU_TRY(function_ready(&f));
+    CU_TRY(function_check(f));
     return (unsigned)config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_SUCCESS
                                                                          : CUDA_ERROR_INVALID_VALUE;
 }

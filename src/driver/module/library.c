@@ -13,6 +13,9 @@ struct CUkern_st {
     uint32_t tag;
     CUlibrary library;
     char *name;
+    /* What it is on each device, as its functions there begin: what was set for it. No handle, and
+     * of no module. NULL: never asked. */
+    struct CUfunc_st *on[MEM_MAX_DEVICES];
     struct CUkern_st *next;
 };
 
@@ -122,6 +125,17 @@ static CUresult check_library(CUlibrary lib)
     return handle_live(lib, TAG_LIBRARY) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
+/* The function begins as the kernel is on its device. */
+static void take_settings(CUfunction f, const struct CUfunc_st *from)
+{
+    f->max_dynamic_shared = from->max_dynamic_shared;
+    f->carveout = from->carveout;
+    f->cache_config = from->cache_config;
+    memcpy(f->cluster, from->cluster, sizeof f->cluster);
+    f->non_portable = from->non_portable;
+    f->cluster_policy = from->cluster_policy;
+}
+
 /* The library's module in a context, loaded there at first use. */
 static CUresult library_module_in(CUlibrary lib, CUcontext c, CUmodule *out)
 {
@@ -138,6 +152,10 @@ static CUresult library_module_in(CUlibrary lib, CUcontext c, CUmodule *out)
             struct library_module *lm = xcalloc(1, sizeof *lm);
             *lm = (struct library_module){c, atomic_load(&c->id), m, NULL};
             *at = lm;
+            CUfunction f;
+            for (CUkernel k = lib->kernels; k != NULL; k = k->next)
+                if (k->on[c->ordinal] != NULL && module_function(m, k->name, &f) == CUDA_SUCCESS)
+                    take_settings(f, k->on[c->ordinal]);
         }
     }
     *out = *at != NULL ? (*at)->module : NULL;
@@ -163,6 +181,8 @@ WEIR_API CUresult cuLibraryUnload(CUlibrary lib)
     contexts_await_ends(); /* what frees others of its modules uses its PTX */
     for (CUkernel k = lib->kernels, next; k != NULL; k = next) {
         next = k->next;
+        for (int dev = 0; dev < MEM_MAX_DEVICES; dev++)
+            free(k->on[dev]);
         free(k->name);
         handle_free(k);
     }
@@ -243,22 +263,23 @@ WEIR_API CUresult cuLibraryEnumerateKernels(CUkernel *out, unsigned int capacity
     return CUDA_SUCCESS;
 }
 
-CUresult kernel_to_function(CUkernel k, CUfunction *out)
+CUresult kernel_to_function(CUkernel k, CUcontext c, CUfunction *out)
 {
-    CUcontext c;
     CUmodule m;
     if (!handle_live(k, TAG_KERNEL))
         return CUDA_ERROR_INVALID_HANDLE;
-    CUresult r = driver_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = library_module_in(k->library, c, &m);
-    return r == CUDA_SUCCESS ? module_function(m, k->name, out) : r;
+    CU_TRY(library_module_in(k->library, c, &m));
+    return module_function(m, k->name, out);
 }
 
 WEIR_API CUresult cuKernelGetFunction(CUfunction *out, CUkernel k)
 {
     HOLD;
-    return out == NULL ? CUDA_ERROR_INVALID_VALUE : kernel_to_function(k, out);
+    CUcontext c;
+    if (out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    CU_TRY(driver_current(&c));
+    return kernel_to_function(k, c, out);
 }
 
 WEIR_API CUresult cuKernelGetName(const char **name, CUkernel k)
@@ -285,6 +306,109 @@ WEIR_API CUresult cuKernelGetLibrary(CUlibrary *lib, CUkernel k)
     return CUDA_SUCCESS;
 }
 
+WEIR_API CUresult cuKernelGetParamInfo(CUkernel k, size_t index, size_t *offset, size_t *size)
+{
+    HOLD;
+    CUcontext c;
+    CUfunction f;
+    CU_TRY(driver_current(&c));
+    CU_TRY(kernel_to_function(k, c, &f));
+    return cuFuncGetParamInfo(f, index, offset, size);
+}
+
+/* ---- kernels on a device, whatever its contexts ---- */
+
+struct kernel_look {
+    CUkernel kernel;
+    struct CUfunc_st *f;
+    CUresult result;
+};
+
+static void look_here(void *arg)
+{
+    struct kernel_look *l = arg;
+    struct diag d = {0};
+    l->f = xcalloc(1, sizeof *l->f);
+    l->f->func = ptx_find_func(l->kernel->library->ptx, l->kernel->name);
+    l->f->carveout = -1;
+    l->result = CUDA_SUCCESS;
+    if (!jit_kernel_info(l->f->func, &l->f->info, &d)) {
+        l->result = driver_error(
+            d.out_of_memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX, "%s", d.text);
+        free(l->f);
+        l->f = NULL;
+    }
+}
+
+/* What the kernel is on that device; with the library's lock until kernel_unlock. */
+static CUresult kernel_lock(CUkernel k, CUdevice dev, CUfunction *out)
+{
+    if (device_check(dev) != CUDA_SUCCESS)
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (!handle_live(k, TAG_KERNEL))
+        return CUDA_ERROR_INVALID_HANDLE;
+    pthread_mutex_lock(&k->library->lock);
+    if (k->on[dev] == NULL) {
+        struct kernel_look l = {.kernel = k};
+        stack_call(look_here, &l);
+        k->on[dev] = l.f;
+        if (l.result != CUDA_SUCCESS) {
+            pthread_mutex_unlock(&k->library->lock);
+            return l.result;
+        }
+    }
+    *out = k->on[dev];
+    return CUDA_SUCCESS;
+}
+
+static void kernel_unlock(CUkernel k) { pthread_mutex_unlock(&k->library->lock); }
+
+/* Its functions in the contexts of the device become so, too. The lock is held. */
+static void settle(CUkernel k, CUdevice dev)
+{
+    CUfunction f;
+    for (struct library_module *m = k->library->modules; m != NULL; m = m->next)
+        if (m->ctx->ordinal == dev && context_live(m->ctx) && atomic_load(&m->ctx->id) == m->id &&
+            module_function(m->module, k->name, &f) == CUDA_SUCCESS)
+            take_settings(f, k->on[dev]);
+}
+
+WEIR_API CUresult cuKernelGetAttribute(int *value, CUfunction_attribute which, CUkernel k,
+                                       CUdevice dev)
+{
+    HOLD;
+    CUfunction f;
+    CU_TRY(kernel_lock(k, dev, &f));
+    CUresult r = function_get_attribute(f, which, value);
+    kernel_unlock(k);
+    return r;
+}
+
+WEIR_API CUresult cuKernelSetAttribute(CUfunction_attribute which, int value, CUkernel k,
+                                       CUdevice dev)
+{
+    HOLD;
+    CUfunction f;
+    CU_TRY(kernel_lock(k, dev, &f));
+    CUresult r = function_set_attribute(f, which, value);
+    if (r == CUDA_SUCCESS)
+        settle(k, dev);
+    kernel_unlock(k);
+    return r;
+}
+
+WEIR_API CUresult cuKernelSetCacheConfig(CUkernel k, CUfunc_cache config, CUdevice dev)
+{
+    HOLD;
+    CUfunction f;
+    CU_TRY(kernel_lock(k, dev, &f));
+    CUresult r = function_set_cache_config(f, config);
+    if (r == CUDA_SUCCESS)
+        settle(k, dev);
+    kernel_unlock(k);
+    return r;
+}
+
 /* ---- variables ---- */
 
 static CUresult library_variable(CUdeviceptr *at, size_t *bytes, CUlibrary lib, const char *name,
@@ -292,14 +416,15 @@ static CUresult library_variable(CUdeviceptr *at, size_t *bytes, CUlibrary lib, 
 {
     CUcontext c;
     CUmodule m;
-    CU_TRY(driver_current(&c));
+    CU_TRY(driver_ready());
     CU_TRY(check_library(lib));
     if (name == NULL || (at == NULL && bytes == NULL))
         return CUDA_ERROR_INVALID_VALUE;
-    CU_TRY(library_module_in(lib, c, &m));
-    struct ptx_var *v = ptx_find_var(m->ptx, name);
+    struct ptx_var *v = ptx_find_var(lib->ptx, name);
     if (v != NULL && managed && !v->managed)
         return CUDA_ERROR_NOT_FOUND;
+    CU_TRY(driver_current(&c));
+    CU_TRY(library_module_in(lib, c, &m));
     return module_global(m, name, at, bytes);
 }
 

@@ -24,8 +24,8 @@ struct CUlinkState_st {
 
 static CUresult link_check(CUlinkState s)
 {
-    CUcontext c;
-    CU_TRY(driver_current(&c));
+    CU_TRY(driver_ready());
+    CU_TRY(driver_permitted());
     return handle_live(s, TAG_LINK) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 

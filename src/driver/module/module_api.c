@@ -7,11 +7,6 @@
 #include "base/clock.h"
 #include "driver/objects.h"
 
-static CUresult check_module(CUmodule m)
-{
-    return handle_live(m, TAG_MODULE) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-
 /* ---- options of loading and linking ---- */
 
 static double now_ms(void) { return (double)clock_ns() / 1e6; }
@@ -135,9 +130,7 @@ WEIR_API CUresult cuModuleUnload(CUmodule m)
 {
     HOLD;
     CUcontext c;
-    CUresult r = driver_current_freeing(&c);
-    if (r == CUDA_SUCCESS)
-        r = check_module(m);
+    CUresult r = HANDLE_CONTEXT_FREEING(m, TAG_MODULE, &c);
     if (r == CUDA_SUCCESS && !module_wipe(m))
         r = CUDA_ERROR_INVALID_HANDLE;
     if (r == CUDA_SUCCESS)
@@ -149,8 +142,7 @@ WEIR_API CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *n
 {
     HOLD;
     CUcontext c;
-    CU_TRY(driver_current(&c));
-    CU_TRY(check_module(m));
+    CU_TRY(HANDLE_CONTEXT(m, TAG_MODULE, &c));
     if (out == NULL || name == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     return module_function(m, name, out);
@@ -160,8 +152,7 @@ WEIR_API CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule m)
 {
     HOLD;
     CUcontext c;
-    CU_TRY(driver_current(&c));
-    CU_TRY(check_module(m));
+    CU_TRY(HANDLE_CONTEXT(m, TAG_MODULE, &c));
     if (count == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *count = 0;
@@ -175,9 +166,7 @@ WEIR_API CUresult cuModuleEnumerateFunctions(CUfunction *out, unsigned int capac
 {
     HOLD;
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = check_module(m);
+    CUresult r = HANDLE_CONTEXT(m, TAG_MODULE, &c);
     if (r != CUDA_SUCCESS)
         return r;
     if (out == NULL || capacity == 0)
@@ -207,8 +196,7 @@ WEIR_API CUresult cuModuleGetGlobal_v2(CUdeviceptr *at, size_t *bytes, CUmodule 
 {
     HOLD;
     CUcontext c;
-    CU_TRY(driver_current(&c));
-    CU_TRY(check_module(m));
+    CU_TRY(HANDLE_CONTEXT(m, TAG_MODULE, &c));
     if (name == NULL || (at == NULL && bytes == NULL))
         return CUDA_ERROR_INVALID_VALUE;
     return module_global(m, name, at, bytes);

@@ -66,14 +66,12 @@ WEIR_API CUresult cuEventDestroy_v2(CUevent e)
 {
     HOLD;
     CUcontext c;
-    struct device_event *d;
-    CU_TRY(driver_current_freeing(&c));
-    CU_TRY(driver_event(e, &d));
+    CU_TRY(HANDLE_CONTEXT_FREEING(e, TAG_EVENT, &c));
     if (!handle_wipe(e))
         return CUDA_ERROR_INVALID_HANDLE;
-    pthread_mutex_lock(&e->ctx->lock);
+    pthread_mutex_lock(&c->lock);
     LIST_REMOVE(e);
-    pthread_mutex_unlock(&e->ctx->lock);
+    pthread_mutex_unlock(&c->lock);
     event_end(e);
     return CUDA_SUCCESS;
 }
@@ -131,11 +129,15 @@ static CUresult cuStreamWaitEvent_impl(bool pt, CUstream stream, CUevent h, unsi
 }
 BOTH(cuStreamWaitEvent, (CUstream s, CUevent h, unsigned int flags), s, h, flags)
 
-/* Looking at an event is permitted in host functions, which have no context. */
-static CUresult look_current(CUcontext *c)
+/* Looking at an event is permitted in host functions, too. */
+static inline CUresult look(CUevent h, CUcontext *c, struct device_event **e)
 {
-    CUresult r = driver_current(c);
-    return r == CUDA_ERROR_NOT_PERMITTED ? CUDA_SUCCESS : r;
+    CUresult r = HANDLE_CONTEXT(h, TAG_EVENT, c);
+    if (WEIR_LIKELY(r == CUDA_SUCCESS)) {
+        *e = h->device;
+        return r;
+    }
+    return r == CUDA_ERROR_NOT_PERMITTED ? driver_event(h, e) : r;
 }
 
 WEIR_API CUresult cuEventQuery(CUevent h)
@@ -143,13 +145,9 @@ WEIR_API CUresult cuEventQuery(CUevent h)
     HOLD;
     CUcontext c;
     struct device_event *e;
-    CUresult r = look_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = driver_event(h, &e);
-    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running() || h->captured != NULL))
-        r = capture_forbid_event(h);
-    CU_TRY(r);
-    c = h->ctx;
+    CU_TRY(look(h, &c, &e));
+    if (WEIR_UNLIKELY(capture_running() || h->captured != NULL))
+        CU_TRY(capture_forbid_event(h));
     return driver_from_device(c, device_event_query(e));
 }
 
@@ -158,11 +156,9 @@ WEIR_API CUresult cuEventSynchronize(CUevent h)
     HOLD;
     CUcontext c;
     struct device_event *e;
-    CU_TRY(look_current(&c));
-    CU_TRY(driver_event(h, &e));
+    CU_TRY(look(h, &c, &e));
     if (WEIR_UNLIKELY(capture_running() || h->captured != NULL))
         CU_TRY(capture_forbid_event(h));
-    c = h->ctx;
     CUresult r = driver_from_device(c, device_event_sync(e));
     pool_synchronized();
     return r;
@@ -173,13 +169,8 @@ WEIR_API CUresult cuEventElapsedTime_v2(float *ms, CUevent from, CUevent to)
     HOLD;
     CUcontext c;
     struct device_event *a, *b;
-    CUresult r = look_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = driver_event(from, &a);
-    if (r == CUDA_SUCCESS)
-        r = driver_event(to, &b);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(look(from, &c, &a));
+    CU_TRY(look(to, &c, &b));
     if (ms == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     if (from->ctx->ordinal != to->ctx->ordinal)
@@ -187,8 +178,8 @@ WEIR_API CUresult cuEventElapsedTime_v2(float *ms, CUevent from, CUevent to)
                             "the events are of two devices, %d and %d, whose times do not compare",
                             from->ctx->ordinal, to->ctx->ordinal);
     if (WEIR_UNLIKELY(from->captured != NULL || to->captured != NULL)) {
-        r = capture_elapsed(from);
-        return r != CUDA_SUCCESS ? r : capture_elapsed(to);
+        CU_TRY(capture_elapsed(from));
+        return capture_elapsed(to);
     }
     return driver_from_device(from->ctx, device_event_elapsed(a, b, ms));
 }

@@ -9,15 +9,12 @@ CUresult driver_stream_special(CUstream h, bool per_thread, struct device_stream
 {
     if (h == NULL)
         h = per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
-    if (h == CU_STREAM_LEGACY) {
-        *s = device_stream_legacy((*ctx)->device);
-        return CUDA_SUCCESS;
-    }
-    if (h == CU_STREAM_PER_THREAD) {
-        *s = device_stream_per_thread((*ctx)->device);
-        return CUDA_SUCCESS;
-    }
-    return CUDA_ERROR_INVALID_HANDLE;
+    if (h != CU_STREAM_LEGACY && h != CU_STREAM_PER_THREAD)
+        return driver_no_handle();
+    CU_TRY(driver_current(ctx));
+    *s = h == CU_STREAM_LEGACY ? device_stream_legacy((*ctx)->device)
+                               : device_stream_per_thread((*ctx)->device);
+    return CUDA_SUCCESS;
 }
 
 __attribute__((noinline)) CUresult driver_find_stream_asked(CUstream h, bool per_thread,
@@ -79,12 +76,12 @@ WEIR_API CUresult cuStreamDestroy_v2(CUstream s)
 {
     HOLD;
     CUcontext c;
-    CU_TRY(driver_current_freeing(&c));
-    if (!handle_live(s, TAG_STREAM) || !handle_wipe(s))
+    CU_TRY(HANDLE_CONTEXT_FREEING(s, TAG_STREAM, &c));
+    if (!handle_wipe(s))
         return CUDA_ERROR_INVALID_HANDLE;
-    pthread_mutex_lock(&s->ctx->lock);
+    pthread_mutex_lock(&c->lock);
     LIST_REMOVE(s);
-    pthread_mutex_unlock(&s->ctx->lock);
+    pthread_mutex_unlock(&c->lock);
     stream_end(s);
     pool_synchronized(); /* nobody can synchronize with it any more */
     return CUDA_SUCCESS;
@@ -134,11 +131,11 @@ static CUresult cuStreamGetFlags_impl(bool pt, CUstream h, unsigned int *flags)
     HOLD;
     CUcontext c;
     struct device_stream *s;
+    if (flags == NULL)
+        return CUDA_ERROR_INVALID_VALUE; /* of any stream, as a GPU's driver says */
     CU_TRY(stream_find(h, pt, &s, &c));
     if (WEIR_UNLIKELY(capture_running()))
         CU_TRY(capture_forbid(s, c));
-    if (flags == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     *flags = device_stream_flags(s);
     return CUDA_SUCCESS;
 }

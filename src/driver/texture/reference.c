@@ -16,7 +16,8 @@ enum bound { BOUND_NOT, BOUND_ARRAY, BOUND_MIPMAP, BOUND_LINEAR, BOUND_PITCHED }
 /* A texture reference; a surface reference uses the first fields only. */
 struct reference {
     uint32_t tag;           /* TAG_TEXTURE_REF, TAG_SURFACE_REF */
-    CUcontext ctx;          /* whose kernels read it; NULL: nobody's (cuTexRefCreate) */
+    CUcontext ctx;          /* in which it was made */
+    bool of_module;         /* whose kernels read it; or else nobody's (cuTexRefCreate) */
     struct texture texture; /* what kernels read: its address is the variable's */
     enum bound bound;
     CUarray array;              /* BOUND_ARRAY */
@@ -111,7 +112,7 @@ static CUresult change(struct reference *r, const struct reference *to)
 {
     struct reference made = *to;
     made.texture = describe(&made);
-    if (r->ctx != NULL && memcmp(&made.texture, &r->texture, sizeof made.texture) != 0) {
+    if (r->of_module && memcmp(&made.texture, &r->texture, sizeof made.texture) != 0) {
         if (device_in_host_function())
             return driver_error(CUDA_ERROR_NOT_PERMITTED,
                                 "a texture reference cannot be changed by a host function");
@@ -124,10 +125,11 @@ static CUresult change(struct reference *r, const struct reference *to)
 
 /* ---- life ---- */
 
-static struct reference *make_of_reference(uint32_t tag, CUcontext c)
+static struct reference *make_of_reference(uint32_t tag, CUcontext c, bool of_module)
 {
     struct reference *r = handle_new(tag, sizeof *r);
     r->ctx = c;
+    r->of_module = of_module;
     r->format = CU_AD_FORMAT_FLOAT;
     r->channels = 1;
     for (int n = 0; n < 3; n++)
@@ -152,7 +154,7 @@ CUresult reference_make(CUcontext c, const struct ptx_var *v, uint64_t *address)
                             "line %d: %s: arrays of texture references are not supported", v->line,
                             v->name);
     uint32_t tag = v->type == PTX_TEXREF ? TAG_TEXTURE_REF : TAG_SURFACE_REF;
-    *address = (uint64_t)(uintptr_t)&make_of_reference(tag, c)->texture;
+    *address = (uint64_t)(uintptr_t)&make_of_reference(tag, c, true)->texture;
     return CUDA_SUCCESS;
 }
 
@@ -162,9 +164,7 @@ void reference_free(uint64_t address) { handle_free(of_variable(address)); }
 static CUresult reference_find(CUmodule m, const char *name, unsigned type, struct reference **out)
 {
     CUcontext c;
-    CU_TRY(driver_current(&c));
-    if (!handle_live(m, TAG_MODULE))
-        return CUDA_ERROR_INVALID_HANDLE;
+    CU_TRY(HANDLE_CONTEXT(m, TAG_MODULE, &c));
     if (name == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     const struct ptx_var *v = ptx_find_var(m->ptx, name);
@@ -204,21 +204,17 @@ WEIR_API CUresult cuTexRefCreate(CUtexref *out)
     if (r == CUDA_SUCCESS && out == NULL)
         r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)
-        *out = (CUtexref)make_of_reference(TAG_TEXTURE_REF, NULL);
+        *out = (CUtexref)make_of_reference(TAG_TEXTURE_REF, c, false);
     return r;
 }
 
-/* A reference that is one: with a module's, its context must be there still. */
-static CUresult reference_check(const void *h, uint32_t tag)
+/* A reference that is one. */
+static CUresult reference_check(const struct reference *r, uint32_t tag)
 {
-    CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r == CUDA_SUCCESS && !handle_live(h, tag))
-        r = CUDA_ERROR_INVALID_HANDLE;
-    return r;
+    return handle_live(r, tag) ? driver_context(r->ctx) : driver_no_handle();
 }
 
-static CUresult check_texture(CUtexref t) { return reference_check(t, TAG_TEXTURE_REF); }
+static CUresult check_texture(CUtexref t) { return reference_check(&t->r, TAG_TEXTURE_REF); }
 
 WEIR_API CUresult cuTexRefDestroy(CUtexref t)
 {
@@ -226,7 +222,7 @@ WEIR_API CUresult cuTexRefDestroy(CUtexref t)
     CUresult r = check_texture(t);
     if (r != CUDA_SUCCESS)
         return r;
-    if (t->r.ctx != NULL)
+    if (t->r.of_module)
         return driver_error(CUDA_ERROR_INVALID_VALUE, "a module's texture reference ends with it");
     handle_free(t);
     return CUDA_SUCCESS;
@@ -339,7 +335,7 @@ WEIR_API CUresult cuTexRefSetAddress2D_v3(CUtexref t, const CUDA_ARRAY_DESCRIPTO
 WEIR_API CUresult cuSurfRefSetArray(CUsurfref s, CUarray a, unsigned int flags)
 {
     HOLD;
-    CUresult r = reference_check(s, TAG_SURFACE_REF);
+    CUresult r = reference_check(&s->r, TAG_SURFACE_REF);
     if (r == CUDA_SUCCESS)
         r = array_check(a);
     if (r == CUDA_SUCCESS && (flags != 0 || !(a->desc.Flags & CUDA_ARRAY3D_SURFACE_LDST)))
@@ -434,7 +430,7 @@ GET(cuTexRefGetMipmappedArray, (CUmipmappedArray * a, CUtexref t),
 WEIR_API CUresult cuSurfRefGetArray(CUarray *a, CUsurfref s)
 {
     HOLD;
-    CUresult r = reference_check(s, TAG_SURFACE_REF);
+    CUresult r = reference_check(&s->r, TAG_SURFACE_REF);
     if (r == CUDA_SUCCESS && (a == NULL || s->r.bound != BOUND_ARRAY))
         r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)

@@ -153,14 +153,17 @@ static struct object *texture_find(uint64_t handle, uint32_t tag)
     return NULL;
 }
 
-/* Copies the object with this handle; or, without `copy`, ends it. */
+/* Copies the object with this handle, which the current context has; or, without `copy`, ends it,
+ * whose ever it is: as on a GPU. */
 static CUresult with(uint64_t handle, uint32_t tag, struct object *copy)
 {
     CUcontext c;
     CU_TRY(driver_current(&c));
     pthread_mutex_lock(&all.lock);
     struct object *o = texture_find(handle, tag);
-    if (o != NULL && copy != NULL) {
+    if (o != NULL && copy != NULL && o->ctx != c) {
+        o = NULL;
+    } else if (o != NULL && copy != NULL) {
         *copy = *o;
     } else if (o != NULL) {
         LIST_REMOVE(o);
@@ -410,6 +413,14 @@ static CUarray array_of_resource(const CUDA_RESOURCE_DESC *d)
                : NULL;
 }
 
+/* An array of another context is a peer's, of the same device, too: as on a GPU. */
+static CUresult check_reach(CUcontext c, const CUDA_RESOURCE_DESC *d)
+{
+    CUarray a = array_of_resource(d);
+    bool reached = a == NULL || a->ctx == c || (atomic_load(&c->peers) >> a->ctx->ordinal & 1) != 0;
+    return reached ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+}
+
 WEIR_API CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
                                     const CUDA_TEXTURE_DESC *sampling,
                                     const CUDA_RESOURCE_VIEW_DESC *view)
@@ -425,6 +436,8 @@ WEIR_API CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *
                        .sampling = *sampling,
                        .viewed = view != NULL};
     CUresult r = texture_describe(resource, &o.texture);
+    if (r == CUDA_SUCCESS)
+        r = check_reach(c, resource);
     if (r == CUDA_SUCCESS && view != NULL) {
         CUarray a = array_of_resource(resource);
         o.view = *view;
@@ -484,6 +497,7 @@ WEIR_API CUresult cuSurfObjectCreate(CUsurfObject *out, const CUDA_RESOURCE_DESC
         return CUDA_ERROR_INVALID_VALUE;
     struct object o = {.texture = {.tag = SURFACE_TAG}, .ctx = c, .resource = *resource};
     CU_TRY(texture_describe(resource, &o.texture));
+    CU_TRY(check_reach(c, resource));
     *out = publish(&o);
     return CUDA_SUCCESS;
 }
