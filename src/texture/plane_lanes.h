@@ -101,6 +101,16 @@ static bool find_on_axis(const struct texture *t, int axis, uint32_t size, const
 
 /* ---- weights and addresses ---- */
 
+/* A plane, or one of layers, that is read. */
+struct plane {
+    const uint8_t *base;
+    uint64_t pitch; /* 0: a row, which is read as two */
+    struct neighbours axis[2];
+    /* Where the near elements lie, in bytes from the base. In memory: to load a lane's again takes
+     * less than to take it out of a vector, which is what the compiler would do. */
+    _Alignas(64) uint32_t at[LANES];
+};
+
 /* Those of the corners, and in pairs of 16 bits: near and far on the first axis. They are what
  * plane_weights of filter.h gives for a plane that has all the weight. */
 struct weights {
@@ -119,20 +129,17 @@ PLANE_INLINE struct weights weights_of(ints a, ints b)
     return w;
 }
 
-/* Bytes from the base, in memory: to load a lane's again takes less than to take it out of a
- * vector, which is what the compiler would do. */
-struct offsets {
-    _Alignas(64) uint32_t of[WIDTH];
-};
-
-PLANE_INLINE void keep_offsets(const struct texture *t, ints x, ints y, struct offsets *o)
+PLANE_INLINE struct weights weights_at(const struct plane *p, int n)
 {
-    ints at = x * (int32_t)t->element + y * (int32_t)t->pitch;
-    memcpy(o->of, &at, sizeof at);
-    __asm__("" : "+m"(o->of));
+    return weights_of(p->axis[0].weight[n], p->axis[1].weight[n]);
 }
 
-/* A row's neighbours, by channel and corner. */
+PLANE_INLINE void store_lanes(floats f, int n, uint32_t *row)
+{
+    memcpy(row + n * WIDTH, &f, sizeof f);
+}
+
+/* A row's neighbours of 32 bits a channel, by channel and corner. */
 PLANE_INLINE void load_texels(unsigned channels, const uint8_t *base, const uint32_t *at, int row,
                               ints (*texel)[4])
 {
@@ -151,6 +158,45 @@ PLANE_INLINE void load_texels(unsigned channels, const uint8_t *base, const uint
     for (unsigned c = 0; c < channels; c++) {
         texel[c][2 * row] = near[c];
         texel[c][2 * row + 1] = far[c];
+    }
+}
+
+PLANE_INLINE ints load_words(const uint8_t *base, const uint32_t *at)
+{
+    ints all;
+    for (int l = 0; l < WIDTH; l++) {
+        int32_t word;
+        memcpy(&word, base + at[l], sizeof word);
+        all[l] = word;
+    }
+    return all;
+}
+
+/* A row's neighbours of 8 bits (for one or two channels) or 16 bits a channel, by channel: pairs of
+ * 16 bits. */
+PLANE_INLINE void load_pairs(unsigned bytes, unsigned channels, const uint8_t *base,
+                             const uint32_t *at, ints *pair)
+{
+    if (bytes == 1 && channels == 1) {
+        pair[0] = load_bytes_in_pairs(base, at);
+    } else if (bytes == 1) {
+        ints both = load_words(base, at);
+        pair[0] = both & 0x00ff00ff;
+        pair[1] = both >> 8 & 0x00ff00ff;
+    } else if (channels == 1) {
+        pair[0] = load_words(base, at);
+    } else if (channels == 2) {
+        ints near, far;
+        load_twos(base, at, &near, &far);
+        pair[0] = lower_halves(near, far);
+        pair[1] = upper_halves(near, far);
+    } else {
+        ints v[4];
+        load_fours(base, at, v);
+        for (int k = 0; k < 2; k++) {
+            pair[2 * k] = lower_halves(v[k], v[k + 2]);
+            pair[2 * k + 1] = upper_halves(v[k], v[k + 2]);
+        }
     }
 }
 
@@ -188,59 +234,123 @@ PLANE_INLINE floats sum_floats(const ints *texel, const struct weights *w, ints 
     return sum * (floats)((most - 27) << 23);
 }
 
-PLANE_INLINE bool floats_of_planes(const struct texture *t, unsigned channels,
-                                   const struct neighbours *axis, uint32_t (*out)[LANES])
+PLANE_INLINE bool read_floats(const struct plane *p, unsigned channels, uint32_t (*out)[LANES])
 {
     ints most = {0};
     for (int n = 0; n < LANES / WIDTH; n++) {
-        struct weights w = weights_of(axis[0].weight[n], axis[1].weight[n]);
-        struct offsets o;
-        keep_offsets(t, axis[0].first[n], axis[1].first[n], &o);
+        struct weights w = weights_at(p, n);
+        const uint32_t *at = p->at + n * WIDTH;
         ints texel[4][4]; /* by channel and corner */
         for (int row = 0; row < 2; row++)
-            load_texels(channels, t->base + (row ? t->pitch : 0), o.of, row, texel);
-        for (unsigned c = 0; c < channels; c++) {
-            floats sum = sum_floats(texel[c], &w, &most);
-            memcpy(&out[c][n * WIDTH], &sum, sizeof sum);
-        }
+            load_texels(channels, p->base + (row ? p->pitch : 0), at, row, texel);
+        for (unsigned c = 0; c < channels; c++)
+            store_lanes(sum_floats(texel[c], &w, &most), n, out[c]);
     }
     return __builtin_reduce_max(most) < 255 << 23;
 }
 
-/* ---- bytes ---- */
+/* ---- halves ---- */
 
-/* round_fractions of filter.h: 257 times the sum, in 1/256. */
-PLANE_INLINE floats fractions_of_bytes(ints sum)
+/* A half in the upper 16 bits, exactly; infinities and NaN are large numbers. */
+PLANE_INLINE floats float_of_half(ints h)
 {
-    floats x = __builtin_convertvector(sum + ((sum + 128) >> 8), floats);
-    return x * texel_inverse[TEXEL_U16] + x * texel_inverse_rest[TEXEL_U16];
+    return (floats)(h >> 3 & (int32_t)0x8fffe000) * 0x1p112f;
 }
 
-PLANE_INLINE void bytes_of_planes(const struct texture *t, const struct neighbours *axis,
-                                  uint32_t (*out)[LANES])
+/* Whole numbers times 2^(exponent - 149), as halves: 11 bits, or multiples of 2^-24; ties away from
+ * zero. */
+PLANE_INLINE floats round_to_halves(ints sum, ints exponent)
 {
+    floats x = __builtin_convertvector(sum, floats) * (floats)((exponent - 22) << 23);
+    ints coarse = ((ints)x + 0x1000) & ~0x1fff;
+    ints sign = (ints)x & INT32_MIN, drop = 125 - exponent; /* bits below 2^-24, if any */
+    ints is_fine = (ints)(absolute(x) < 0x1p-14f) & (drop > 0);
+    drop = __builtin_elementwise_min(__builtin_elementwise_max(drop, (ints){0}), (ints){0} + 30);
+    ints steps = (__builtin_elementwise_abs(sum) + ((((ints){0} + 1) << drop) >> 1)) >> drop;
+    ints fine = (ints)(__builtin_convertvector(steps, floats) * 0x1p-24f) | sign;
+    return (floats)((is_fine & fine) | (~is_fine & coarse));
+}
+
+/* What add_finite gives for one plane of halves: as sum_floats, with 15 bits, so that sums need 24.
+ */
+PLANE_INLINE floats sum_halves(ints near, ints far, const struct weights *w, ints *most_of_all)
+{
+    const ints half[4] = {near << 16, near, far << 16, far};
+    floats x[4];
+    ints most = (ints){0} + (64 << 23), whole[4];
+    for (int k = 0; k < 4; k++) {
+        x[k] = (floats)where_counted(w->of[k], (ints)float_of_half(half[k]));
+        most = __builtin_elementwise_max(most, (ints)absolute(x[k]));
+    }
+    *most_of_all = __builtin_elementwise_max(*most_of_all, most);
+    most >>= 23;
+    floats up = (floats)((253 + 15 - most) << 23);
+    for (int k = 0; k < 4; k++)
+        whole[k] = __builtin_convertvector(x[k] * up, ints);
+    ints sum = times_pairs(lower_halves(whole[0], whole[1]), w->near) +
+               times_pairs(lower_halves(whole[2], whole[3]), w->far);
+    return round_to_halves(sum, most);
+}
+
+PLANE_INLINE bool read_halves(const struct plane *p, unsigned channels, uint32_t (*out)[LANES])
+{
+    ints most = {0};
     for (int n = 0; n < LANES / WIDTH; n++) {
-        struct weights w = weights_of(axis[0].weight[n], axis[1].weight[n]);
-        struct offsets o;
-        keep_offsets(t, axis[0].first[n], axis[1].first[n], &o);
-        ints near = load_bytes_in_pairs(t->base, o.of);
-        ints far = load_bytes_in_pairs(t->base + t->pitch, o.of);
-        floats f = fractions_of_bytes(times_pairs(near, w.near) + times_pairs(far, w.far));
-        memcpy(&out[0][n * WIDTH], &f, sizeof f);
+        struct weights w = weights_at(p, n);
+        const uint32_t *at = p->at + n * WIDTH;
+        ints near[4], far[4];
+        load_pairs(2, channels, p->base, at, near);
+        load_pairs(2, channels, p->base + p->pitch, at, far);
+        for (unsigned c = 0; c < channels; c++)
+            store_lanes(sum_halves(near[c], far[c], &w, &most), n, out[c]);
+    }
+    return __builtin_reduce_max(most) < (127 + 16) << 23;
+}
+
+/* ---- integers as fractions ---- */
+
+/* round_fractions of filter.h; of bytes 257 times the sum counts, in 1/256. */
+PLANE_INLINE floats fractions(enum texel_type type, ints sum)
+{
+    ints wide = (sum + 128) >> 8;
+    if (type == TEXEL_U8)
+        wide += sum;
+    if (type == TEXEL_S16)
+        wide = __builtin_elementwise_max(wide, (ints){0} - 32767);
+    floats x = __builtin_convertvector(wide, floats);
+    enum texel_type as = type == TEXEL_U8 ? TEXEL_U16 : type;
+    return x * texel_inverse[as] + x * texel_inverse_rest[as];
+}
+
+/* Products are of signed numbers: 2^15 less of each unsigned one is 2^23 less of the sum. */
+PLANE_INLINE void read_integers(const struct plane *p, enum texel_type type, unsigned channels,
+                                uint32_t (*out)[LANES])
+{
+    const int32_t less = type == TEXEL_U16 ? (int32_t)0x80008000 : 0;
+    const int32_t more = type == TEXEL_U16 ? 1 << 23 : 0;
+    for (int n = 0; n < LANES / WIDTH; n++) {
+        struct weights w = weights_at(p, n);
+        const uint32_t *at = p->at + n * WIDTH;
+        ints near[4], far[4];
+        load_pairs(texel_type_bytes(type), channels, p->base, at, near);
+        load_pairs(texel_type_bytes(type), channels, p->base + p->pitch, at, far);
+        for (unsigned c = 0; c < channels; c++) {
+            ints sum = times_pairs(near[c] ^ less, w.near) + times_pairs(far[c] ^ less, w.far);
+            store_lanes(fractions(type, sum + more), n, out[c]);
+        }
     }
 }
 
-/* Two channels at once: sums of products of bytes and weights fit in 16 bits. */
-PLANE_INLINE void colours_of_planes(const struct texture *t, const struct neighbours *axis,
-                                    uint32_t (*out)[LANES])
+/* Colours of four bytes: two channels at once, as sums of products of bytes and weights fit in 16
+ * bits. */
+PLANE_INLINE void read_colours(const struct plane *p, uint32_t (*out)[LANES])
 {
     for (int n = 0; n < LANES / WIDTH; n++) {
-        struct weights w = weights_of(axis[0].weight[n], axis[1].weight[n]);
-        struct offsets o;
-        keep_offsets(t, axis[0].first[n], axis[1].first[n], &o);
+        struct weights w = weights_at(p, n);
+        const uint32_t *at = p->at + n * WIDTH;
         ints texel[1][4];
         for (int row = 0; row < 2; row++)
-            load_texels(1, t->base + (row ? t->pitch : 0), o.of, row, texel);
+            load_texels(1, p->base + (row ? p->pitch : 0), at, row, texel);
         shorts even = {0}, odd = {0};
         for (int k = 0; k < 4; k++) {
             shorts weight = (shorts)(w.of[k] | w.of[k] << 16);
@@ -249,40 +359,99 @@ PLANE_INLINE void colours_of_planes(const struct texture *t, const struct neighb
         }
         ints sum[4] = {(ints)even & 0xffff, (ints)odd & 0xffff, (ints)((words)even >> 16),
                        (ints)((words)odd >> 16)};
-        for (int c = 0; c < 4; c++) {
-            floats f = fractions_of_bytes(sum[c]);
-            memcpy(&out[c][n * WIDTH], &f, sizeof f);
-        }
+        for (int c = 0; c < 4; c++)
+            store_lanes(fractions(TEXEL_U8, sum[c]), n, out[c]);
     }
 }
 
 /* ---- all ---- */
 
-/* Offsets have 32 bits, and a pair two elements. */
-static bool has_pairs(const struct texture *t)
+#define BY_CHANNELS(function, ...)                                                                 \
+    (t->channels == 1   ? function(p, __VA_ARGS__ 1, out)                                          \
+     : t->channels == 2 ? function(p, __VA_ARGS__ 2, out)                                          \
+                        : function(p, __VA_ARGS__ 4, out))
+
+PLANE_INLINE bool read_plane(const struct texture *t, const struct plane *p, uint32_t (*out)[LANES])
 {
-    return t->width > 1 && t->height > 1 && t->pitch * t->height <= INT32_MAX;
+    switch (t->type) {
+    case TEXEL_U8:
+        if (t->channels == 4)
+            read_colours(p, out);
+        else if (t->channels == 2)
+            read_integers(p, TEXEL_U8, 2, out);
+        else
+            read_integers(p, TEXEL_U8, 1, out);
+        return true;
+    case TEXEL_U16: BY_CHANNELS(read_integers, TEXEL_U16, ); return true;
+    case TEXEL_S16: BY_CHANNELS(read_integers, TEXEL_S16, ); return true;
+    case TEXEL_F16: return BY_CHANNELS(read_halves, );
+    default: return BY_CHANNELS(read_floats, );
+    }
 }
 
-bool PLANE_FETCH(const struct texture *t, const uint32_t (*in)[LANES], uint32_t (*out)[LANES])
+#undef BY_CHANNELS
+
+static bool has_format(const struct texture *t)
 {
-    struct neighbours axis[2];
-    bool of_bytes = t->type == TEXEL_U8 && t->as_float && !t->srgb && t->channels != 2;
-    if (!(of_bytes || t->type == TEXEL_F32) || !has_pairs(t))
+    switch (t->type) {
+    case TEXEL_U8: return t->as_float && !t->srgb;
+    case TEXEL_U16:
+    case TEXEL_S16: return t->as_float;
+    case TEXEL_F16:
+    case TEXEL_F32: return true;
+    default: return false;
+    }
+}
+
+/* Offsets have 32 bits, and a pair two elements. A row is read as a plane, between itself and the
+ * border if there is one. */
+static bool has_pairs(const struct texture *t, bool is_row, bool layered)
+{
+    uint64_t bytes = layered ? t->slice * t->depth : is_row ? 0 : t->pitch * t->height;
+    return t->width > 1 && bytes <= INT32_MAX &&
+           (is_row ? t->address[1] != ADDRESS_BORDER : t->height > 1);
+}
+
+PLANE_INLINE void find_elements(const struct texture *t, struct plane *p)
+{
+    for (int n = 0; n < LANES / WIDTH; n++) {
+        ints at = p->axis[0].first[n] * t->element + p->axis[1].first[n] * (int32_t)p->pitch;
+        memcpy(&p->at[n * WIDTH], &at, sizeof at);
+    }
+    __asm__("" : "+m"(p->at));
+}
+
+/* What is beyond the last layer is the last. */
+PLANE_INLINE void add_layers_of(const struct texture *t, const uint32_t *in, struct plane *p)
+{
+    const words last = (words){0} + (t->depth > 0 ? t->depth - 1 : 0);
+    for (int n = 0; n < LANES / WIDTH; n++) {
+        words layer, at;
+        memcpy(&layer, in + n * WIDTH, sizeof layer);
+        memcpy(&at, &p->at[n * WIDTH], sizeof at);
+        at += __builtin_elementwise_min(layer, last) * (uint32_t)t->slice;
+        memcpy(&p->at[n * WIDTH], &at, sizeof at);
+    }
+}
+
+bool PLANE_FETCH(const struct texture *t, enum texture_geometry g, const uint32_t (*in)[LANES],
+                 uint32_t (*out)[LANES])
+{
+    bool is_row = geometry_axes(g) == 1, layered = geometry_layered(g);
+    if (!has_format(t) || !has_pairs(t, is_row, layered))
         return false;
-    if (!find_on_axis(t, 0, t->width, in[0], &axis[0]) ||
-        !find_on_axis(t, 1, t->height, in[1], &axis[1]))
+    struct plane p; /* large: only what is used gets a value */
+    p.base = t->base;
+    p.pitch = is_row ? 0 : t->pitch;
+    if (!find_on_axis(t, 0, t->width, in[layered], &p.axis[0]))
         return false;
+    if (is_row)
+        memset(&p.axis[1], 0, sizeof p.axis[1]);
+    else if (!find_on_axis(t, 1, t->height, in[layered + 1], &p.axis[1]))
+        return false;
+    find_elements(t, &p);
+    if (layered)
+        add_layers_of(t, in[0], &p);
     memset(out[t->channels], 0, sizeof out[0] * (4 - t->channels));
-    if (of_bytes && t->channels == 1)
-        bytes_of_planes(t, axis, out);
-    else if (of_bytes)
-        colours_of_planes(t, axis, out);
-    else if (t->channels == 1)
-        return floats_of_planes(t, 1, axis, out);
-    else if (t->channels == 2)
-        return floats_of_planes(t, 2, axis, out);
-    else
-        return floats_of_planes(t, 4, axis, out);
-    return true;
+    return read_plane(t, &p, out);
 }

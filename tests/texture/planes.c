@@ -1,7 +1,7 @@
 /* Bilinear reads by the CPU's vectors give the bits that the functions for all textures give: every
- * address mode, normalized coordinates or not, floats, bytes and colours, images of many sizes,
- * with elements of all magnitudes (tiny ones, infinities and NaN among them), coordinates anywhere,
- * at the edges above all, and sums that lie halfway between two floats. */
+ * address mode, normalized coordinates or not, rows, planes and layers of all formats, images of
+ * many sizes, with elements of all magnitudes (tiny ones, infinities and NaN among them),
+ * coordinates anywhere, at the edges above all, and sums that lie halfway between two floats. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -33,6 +33,18 @@ static uint32_t element(enum spread s)
     }
 }
 
+/* All of them: small ones, infinities and NaN. */
+static uint16_t half(enum spread s)
+{
+    uint32_t any = random_bits(), exponent = s == NEAR  ? 15
+                                             : s == FAR ? any >> 10 & 31
+                                                        : any >> 12 & 7;
+    if (s != ANY && exponent == 31)
+        exponent = 30;
+    return rand() % 16 == 0 ? (uint16_t)(any & 0x8000)
+                            : (uint16_t)((any & 0x83ff) | exponent << 10);
+}
+
 static float coordinate(const struct texture *t, uint32_t size)
 {
     float n = (float)size, x = (float)(random_bits() >> 8) * 0x1p-24f * (n + 4) - 2;
@@ -54,10 +66,12 @@ static uint32_t wild_coordinate(void)
                       : random_bits();
 }
 
-static void fill_coordinates(const struct texture *t, uint32_t (*in)[LANES])
+static void fill_coordinates(const struct texture *t, bool layered, uint32_t (*in)[LANES])
 {
     bool wild = rand() % 8 == 0, inside = rand() % 2;
     for (int l = 0; l < LANES; l++) {
+        if (layered)
+            in[0][l] = rand() % 8 == 0 ? random_bits() : (uint32_t)(rand() % 6);
         for (int k = 0; k < 2; k++) {
             float size = (float)(k ? t->height : t->width);
             float x = coordinate(t, (uint32_t)size);
@@ -65,7 +79,7 @@ static void fill_coordinates(const struct texture *t, uint32_t (*in)[LANES])
             float most = t->normalized ? 1 - 1 / size : size - 1;
             if (inside)
                 x = x < least ? least : x > most ? most : x;
-            in[k][l] = wild && rand() % 4 == 0 ? wild_coordinate() : bits_of(x);
+            in[layered + k][l] = wild && rand() % 4 == 0 ? wild_coordinate() : bits_of(x);
         }
     }
 }
@@ -80,6 +94,8 @@ static bool same(uint32_t a, uint32_t b)
 /* How many fetches the function did, of ROUNDS. */
 static int compare(plane_function *f, enum texel_type type, uint8_t channels)
 {
+    static const enum texture_geometry geometries[] = {GEOMETRY_1D, GEOMETRY_2D, GEOMETRY_A1D,
+                                                       GEOMETRY_A2D};
     const uint32_t bytes = texel_type_bytes(type) * channels;
     uint8_t *memory = malloc((size_t)MOST * MOST * bytes);
     int done = 0, bad = 0;
@@ -95,26 +111,33 @@ static int compare(plane_function *f, enum texel_type type, uint8_t channels)
         enum spread s = (enum spread)(rand() % 4);
         if (round % 32 == 0)
             for (uint32_t n = 0; n < MOST * MOST * bytes / 4; n++) {
-                uint32_t e = type == TEXEL_F32 ? element(s) : random_bits();
+                uint32_t e = type == TEXEL_F32   ? element(s)
+                             : type == TEXEL_F16 ? (uint32_t)half(s) | (uint32_t)half(s) << 16
+                                                 : random_bits();
                 memcpy(memory + (size_t)n * 4, &e, 4);
             }
         t.width = 1 + (uint32_t)rand() % MOST;
         t.height = 1 + (uint32_t)rand() % MOST;
+        enum texture_geometry g = geometries[rand() % 4];
+        bool layered = geometry_layered(g);
+        if (geometry_axes(g) == 1)
+            t.height = 1;
+        t.depth = layered ? 1 + (uint32_t)rand() % (MOST / t.height) : 1;
         t.pitch = (uint64_t)t.width * bytes;
         t.slice = t.pitch * t.height;
         /* at the end of what was allocated: sanitizers see what is read after it */
-        t.base = memory + (size_t)MOST * MOST * bytes - t.slice;
+        t.base = memory + (size_t)MOST * MOST * bytes - t.slice * t.depth;
         t.normalized = rand() % 2;
         for (int k = 0; k < 3; k++)
             t.address[k] = (uint8_t)(rand() % 4);
         for (uint32_t n = 0; n < bytes / channels * channels && n < sizeof t.border; n++)
             t.border[n] = (uint8_t)rand();
-        fill_coordinates(&t, in);
-        if (!f(&t, (const uint32_t(*)[LANES])in, have))
+        fill_coordinates(&t, layered, in);
+        if (!f(&t, g, (const uint32_t(*)[LANES])in, have))
             continue;
         done++;
-        texture_fetch(&t, (struct texture_instr){.geometry = GEOMETRY_2D},
-                      (const uint32_t(*)[LANES])in, want);
+        texture_fetch(&t, (struct texture_instr){.geometry = g & 7}, (const uint32_t(*)[LANES])in,
+                      want);
         for (int c = 0; c < 4; c++)
             for (int l = 0; l < LANES; l++)
                 bad += !same(have[c][l], want[c][l]);
@@ -129,11 +152,13 @@ static void test_function(plane_function *f)
     static const struct {
         enum texel_type type;
         uint8_t channels;
-    } formats[] = {{TEXEL_F32, 1}, {TEXEL_F32, 2}, {TEXEL_F32, 4}, {TEXEL_U8, 1}, {TEXEL_U8, 4}};
+    } formats[] = {{TEXEL_F32, 1}, {TEXEL_F32, 2}, {TEXEL_F32, 4}, {TEXEL_F16, 1}, {TEXEL_F16, 2},
+                   {TEXEL_F16, 4}, {TEXEL_U8, 1},  {TEXEL_U8, 2},  {TEXEL_U8, 4},  {TEXEL_U16, 1},
+                   {TEXEL_U16, 2}, {TEXEL_U16, 4}, {TEXEL_S16, 1}, {TEXEL_S16, 2}, {TEXEL_S16, 4}};
     for (size_t n = 0; n < sizeof formats / sizeof formats[0]; n++)
         CHECK(compare(f, formats[n].type, formats[n].channels) > ROUNDS / 4);
-    CHECK_EQ_INT(compare(f, TEXEL_U8, 2), 0); /* left to others */
-    CHECK_EQ_INT(compare(f, TEXEL_F16, 1), 0);
+    CHECK_EQ_INT(compare(f, TEXEL_S8, 1), 0); /* left to others */
+    CHECK_EQ_INT(compare(f, TEXEL_S8, 4), 0);
 }
 
 int main(void)
