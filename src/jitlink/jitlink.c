@@ -222,6 +222,10 @@ static nvJitLinkResult link_units(struct nvJitLink *l)
     struct ptx_module *m = ptx_link(l->units.items, (int)l->units.count, &d);
     if (m == NULL)
         return fail(l, NVJITLINK_ERROR_INVALID_INPUT, d.text);
+    if (!ptx_check_defined(m, &d)) {
+        ptx_free(m);
+        return fail(l, NVJITLINK_ERROR_INTERNAL, d.text);
+    }
     ptx_limit_registers(m, l->most_registers);
     bool fits = m->target_sm <= (int)l->sm;
     bool fine = fits && ptx_print_guarded(m, &l->ptx);

@@ -342,6 +342,16 @@ struct ptx_module *ptx_parse(const char *text, size_t size, struct diag *d);
  * function without a definition stays bodyless: whoever compiles binds or refuses it. */
 struct ptx_module *ptx_link(struct ptx_module *const *modules, int count, struct diag *d);
 
+/* Whether the device itself supplies a function of this name. */
+bool ptx_device_supplies(const char *name);
+
+/* Whether a function is declared, not defined, and none that the device supplies. */
+bool ptx_is_undefined(const struct ptx_func *f);
+
+/* For what is linked to the end: false and a message that names both where a kernel reaches a
+ * function that is undefined. */
+bool ptx_check_defined(const struct ptx_module *m, struct diag *d);
+
 /* The most registers of kernels that say nothing of their own by .maxnreg, .maxntid or .reqntid:
  * they get .maxnreg. 0: no change. */
 void ptx_limit_registers(struct ptx_module *m, uint32_t most);

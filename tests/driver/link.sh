@@ -125,6 +125,7 @@ for how in driver jitlink; do
     expect "LTO-IR" "$program" $how some.ltoir
     expect "defined in two modules" "$program" $how main.ptx forty.ptx forty.cubin
     expect "sass.cubin" "$program" $how sass.cubin
+    expect forty "$program" $how main.ptx
     expect "wrong.ptx" "$program" $how wrong.ptx
 done
 # linked by weircc: files of all kinds, libraries by name, what has no device code left out
@@ -144,6 +145,7 @@ for as in cubin fatbin; do
     expect "holds device code" "$weircc" -$as -dlink plain.o -o linked
     expect "defined in two modules" "$weircc" -$as -dlink main.ptx forty.ptx forty.cubin -o linked
     expect "sass.cubin" "$weircc" -$as -dlink sass.cubin -o linked
+    expect "Undefined reference to 'forty' in kernel 'answer'" "$weircc" -$as -dlink main.ptx plain.o -o linked
     [ ! -e linked ] || failed=1
 done
 expect "input of -dlink -cubin alone" "$weircc" -c forty.cubin
@@ -233,6 +235,8 @@ int main(int argc, char **argv)
         status = nvJitLinkAddFile(link, NVJITLINK_INPUT_ANY, argv[i]);
     if (status == NVJITLINK_SUCCESS)
         status = nvJitLinkComplete(link);
+    if (status == NVJITLINK_ERROR_INTERNAL && nvJitLinkGetErrorLog(link, text) == NVJITLINK_SUCCESS)
+        puts(text);
     if (status == NVJITLINK_SUCCESS)
         status = nvJitLinkGetLinkedPtxSize(link, &size);
     if (status != NVJITLINK_SUCCESS || size > sizeof text ||
@@ -251,6 +255,7 @@ int main(int argc, char **argv)
 END
 if "$weircc" header.c -o header -lnvJitLink; then
     expect "linked: answer" ./header main.ptx forty.ptx
+    expect "Undefined reference to 'forty' in kernel 'answer'" ./header main.ptx
     expect "LTO: 1 lto: LTO-IR is not supported" ./header main.ptx forty.ptx
 else
     failed=1

@@ -1,5 +1,5 @@
-/* Linking device code by itself; see device_link.h. A function that no input defines stays open:
- * the driver has those of the device runtime, and refuses others when the result is loaded. */
+/* Linking device code by itself; see device_link.h. Functions of the device runtime stay open: the
+ * driver has them. */
 #include "weircc/objects/device_link.h"
 
 #include "container/container.h"
@@ -34,8 +34,10 @@ static bool link_units(const struct container_units *units, const char *output, 
     if (m == NULL)
         return diag_set(d, 0, 0, "Device code cannot be linked: %s", why.text);
     struct strbuf ptx = {0};
-    ptx_print(m, &ptx);
-    bool ok = file_write(output, ptx.items, ptx.count, d);
+    bool ok = ptx_check_defined(m, d);
+    if (ok)
+        ptx_print(m, &ptx);
+    ok = ok && file_write(output, ptx.items, ptx.count, d);
     sb_free(&ptx);
     ptx_free(m);
     return ok;

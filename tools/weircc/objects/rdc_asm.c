@@ -1,6 +1,8 @@
 /* Writing the device part of relocatable objects; see rdc_asm.h. */
 #include "weircc/objects/rdc_asm.h"
 
+#include "ptx/ptx.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -89,20 +91,6 @@ void ptx_visit_symbols(const char *ptx,
 
 /* ---- assembler ---- */
 
-bool device_supplies(const char *name)
-{
-    static const char *const exact[] = {"vprintf",      "malloc", "free",
-                                        "__assertfail", "memcpy", "memset"};
-    static const char *const prefixes[] = {"__nv_", "cuda", "__cuda", "_cuda", "weir_", "__weir_"};
-    for (size_t i = 0; i < WEIR_COUNT(exact); i++)
-        if (strcmp(name, exact[i]) == 0)
-            return true;
-    for (size_t i = 0; i < WEIR_COUNT(prefixes); i++)
-        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-            return true;
-    return false;
-}
-
 /* The file being written, what the module defines, and what of that is written already: PTX may
  * declare what it defines. */
 struct symbols {
@@ -152,7 +140,7 @@ static void write_symbol(void *self, const char *name, enum device_linkage linka
     struct symbols *s = self;
     FILE *f = s->f;
     if (has_name(&s->written, name) ||
-        (linkage == DEVICE_EXTERN && (device_supplies(name) || is_static_here(s, name))))
+        (linkage == DEVICE_EXTERN && (ptx_device_supplies(name) || is_static_here(s, name))))
         return;
     if (linkage != DEVICE_EXTERN)
         vec_push(&s->written, xstrdup(name));

@@ -17,9 +17,6 @@ void ptx_visit_symbols(const char *ptx,
                        void (*visit)(void *self, const char *name, enum device_linkage linkage),
                        void *self);
 
-/* Whether the device itself supplies a function of this name, not another file. */
-bool device_supplies(const char *name);
-
 /* Writes the assembler file for a fat binary. */
 bool rdc_asm_write(const char *fatbin_path, const char *asm_path, struct diag *d);
 

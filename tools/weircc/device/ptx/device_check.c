@@ -7,7 +7,6 @@
 
 #include "base/demangle.h"
 #include "ptx/reach.h"
-#include "weircc/objects/rdc_asm.h"
 
 /* What static shared memory of a kernel may take; dynamic shared memory may be larger. */
 enum { STATIC_SHARED_MAX = 48 << 10 };
@@ -124,11 +123,6 @@ static void report_refused(const char *ptx, const char *with_lines, const char *
 
 /* ---- what kernels use ---- */
 
-static bool is_undefined(const struct ptx_func *f)
-{
-    return !f->has_body && f->alias_of == NULL && !f->is_entry && !device_supplies(f->name);
-}
-
 /* clang gives a static variable a name of its own, <name>__static__<file>, and may have referred to
  * it by the plain name before. */
 static bool has_static_twin(const struct ptx_module *m, const char *name)
@@ -160,7 +154,7 @@ static bool is_suspect(const struct ptx_module *m, bool relocatable)
     }
     for (int32_t n = 0; n < m->nfuncs; n++) {
         const struct ptx_func *f = m->funcs[n];
-        if (!relocatable && is_undefined(f))
+        if (!relocatable && ptx_is_undefined(f))
             return true;
         for (int32_t k = 0; k < f->nvars; k++)
             shared +=
@@ -226,7 +220,7 @@ static void check_kernel(struct report *r, const struct ptx_func *entry)
     }
     for (size_t n = 0; !r->relocatable && n < reached.funcs.count; n++) {
         const struct ptx_func *f = reached.funcs.items[n];
-        if (!is_undefined(f) || !is_new(r, f))
+        if (!ptx_is_undefined(f) || !is_new(r, f))
             continue;
         char *name = demangle(f->name);
         sb_printf(r->messages,
