@@ -55,19 +55,40 @@ static val float_div(struct alu *a, val x, val y, bool is_signed)
     return ir_select(a, zero, ir_k(x, ~0ull), q);
 }
 
-/* Quotient by one divisor for all lanes: a product with its inverse. The half added to the dividend
- * keeps quotients that are integers from falling below them: their distance from the next one is
- * then at least 1/(2y), more than the error of two roundings for dividends below 2^51. */
+/* Truncates a quotient that fits in 32 bits. */
+static val fitting_quotient(struct alu *a, val x, val q, bool is_signed)
+{
+    if (ir_bits(x) == 16 || is_signed || a->has_avx512)
+        return ir_bits(x) == 16 ? float_to_quotient(a, x, q, is_signed)
+               : is_signed      ? LLVMBuildFPToSI(a->b, q, LLVMTypeOf(x), "")
+                                : LLVMBuildFPToUI(a->b, q, LLVMTypeOf(x), "");
+    /* without an instruction for it: by the bits of a sum whose last bit is 1 */
+    q = ir_fadd(a, ir_intr1(a, "llvm.trunc", q), ir_kf(q, 0x1p52));
+    return ir_zext(a, LLVMBuildBitCast(a->b, q, ir_like(x, ir_int(a, 64)), ""), 32);
+}
+
+/* Quotient by one divisor for all lanes: a product with its inverse, which is made greater by a
+ * part of 2^-42. So quotients that are integers do not fall below them, as that is more than the
+ * error of two roundings; and others do not reach the next one, from which they are at least 1/y
+ * away, as the dividend is less than 2^42. The one quotient that does not fit, of -2^31 and -1, is
+ * that of 1 negated. */
 static val splat_div(struct alu *a, val x, val divisor, bool is_signed)
 {
+    int lanes = ir_lanes(x);
     val one = ir_k(divisor, 1), none = ir_icmp(a, LLVMIntEQ, divisor, ir_k(divisor, 0));
-    val y = ir_itof(a, ir_select(a, none, one, divisor), 64, is_signed);
-    val inverse = ir_splat(a, ir_fdiv(a, ir_kf(y, 1), y), ir_lanes(x));
-    val wide = ir_itof(a, x, 64, is_signed), half = ir_kf(wide, 0.5);
+    val minus = ir_icmp(a, LLVMIntEQ, divisor, ir_k(divisor, ~0ull));
+    val safe = ir_select(a, none, one, divisor);
     if (is_signed)
-        half = ir_intr2(a, "llvm.copysign", half, wide);
-    val q = float_to_quotient(a, x, ir_fmul(a, ir_fadd(a, wide, half), inverse), is_signed);
-    return ir_select(a, ir_splat(a, none, ir_lanes(x)), ir_k(x, ~0ull), q);
+        safe = ir_select(a, minus, one, safe);
+    val y = ir_itof(a, safe, 64, is_signed);
+    val inverse = ir_splat(a, ir_fdiv(a, ir_kf(y, 1 + 0x1p-42), y), lanes);
+    val q = ir_fmul(a, ir_itof(a, x, 64, is_signed), inverse);
+    q = fitting_quotient(a, x, q, is_signed);
+    if (is_signed) {
+        val sign = ir_splat(a, ir_select(a, minus, ir_k(divisor, ~0ull), ir_k(divisor, 0)), lanes);
+        q = ir_sub(a, ir_xor(a, q, sign), sign);
+    }
+    return ir_select(a, ir_splat(a, none, lanes), ir_k(x, ~0ull), q);
 }
 
 static val lanes_div(struct alu *a, val x, val y, bool is_signed, bool remainder)
