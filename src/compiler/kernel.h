@@ -53,6 +53,8 @@ struct jreg {
     uint8_t remat; /* cheap to compute again after a suspension, from what never changes */
     bool same;     /* one value for the whole block, in kernels in lockstep */
     bool repeats;  /* all of its segments have the same values (repeated_segments.c) */
+    uint8_t repeats_after; /* lanes after which its values repeat while all are active: 8, 16;
+                              0: they do not, or it is not known */
     bool read;     /* some instruction or branch reads it */
     int32_t ndefs;
     int32_t def; /* the only defining instruction when ndefs == 1 */

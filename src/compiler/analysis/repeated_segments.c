@@ -1,9 +1,11 @@
-/* repeated_segments: affine values whose segments are all the same.
+/* repeated_segments: values that are the same in each row of a block that a warp has.
  *
  * In a block of 16 by 16 threads tid.x is 0..15 twice in each warp, and so is what is made of it
- * and of uniform values. Such a register keeps one scalar instead of one for each segment, and LLVM
- * sees by itself that what it addresses is the same for all of them: two rows of a warp that read
- * the same row of memory read it once.
+ * and of uniform values. Such a register, where it is affine, keeps one scalar instead of one for
+ * each segment, and LLVM sees by itself that what it addresses is the same for all of them: two
+ * rows of a warp that read the same row of memory read it once. Where it is divergent, a column of
+ * a matrix say, a gather by it is one for the first segment. That holds if all lanes have it from
+ * the same instruction, hence where no block that writes it can run for a part of them.
  *
  * A register *repeats* after 2^p lanes if lane l's value depends on l mod 2^p only. Solved from
  * "nothing depends on the lane" upwards. */
@@ -42,11 +44,10 @@ static uint8_t repeated_segments_result(const struct jkernel *k, const uint8_t *
     return most;
 }
 
-bool pass_repeated_segments(struct jkernel *k)
+/* The period of each register; 0 at the start. `together`: of what lanes may not write together,
+ * SEG_WARP. */
+static void find_periods(const struct jkernel *k, uint8_t *period, bool together)
 {
-    if (k->opt->ntid[0] == 0 || k->opt->ntid[0] >= JIT_WARP)
-        return true;
-    uint8_t *period = xcalloc(k->nregs, 1);
     for (bool changed = true; changed;) {
         changed = false;
         for (int32_t b = 0; b < k->nblocks; b++)
@@ -55,6 +56,8 @@ bool pass_repeated_segments(struct jkernel *k)
                 struct jroles r;
                 jit_roles(i, &r);
                 uint8_t p = r.ndef > 0 ? repeated_segments_result(k, period, i) : 0;
+                if (together && !k->blocks[b].converged)
+                    p = SEG_WARP;
                 for (int d = 0; d < r.ndef; d++)
                     if (period[r.def[d]] < p) {
                         period[r.def[d]] = p;
@@ -62,10 +65,22 @@ bool pass_repeated_segments(struct jkernel *k)
                     }
             }
     }
+}
+
+bool pass_repeated_segments(struct jkernel *k)
+{
+    if (k->opt->ntid[0] == 0 || k->opt->ntid[0] >= JIT_WARP)
+        return true;
+    uint8_t *period = xcalloc(k->nregs, 1), *together = xcalloc(k->nregs, 1);
+    find_periods(k, period, false);
+    find_periods(k, together, true);
     for (size_t r = 0; r < k->nregs; r++) {
         const struct uniformity *s = &k->regs[r].uniformity;
         k->regs[r].repeats = s->seg >= SEG_MIN && s->seg < SEG_WARP && period[r] <= s->seg;
+        if (together[r] < SEG_WARP)
+            k->regs[r].repeats_after = (uint8_t)(together[r] < SEG_KEPT ? 8 : 1u << together[r]);
     }
     free(period);
+    free(together);
     return true;
 }

@@ -399,9 +399,10 @@ static bool or_is_affine(struct uniformity a, struct uniformity b, struct unifor
 }
 
 /* Comparing neighbours whose first lane is a multiple of all that they span: no lane carries into
- * the bits of that multiple, however large it is, so the comparison is one of multiples. With a bound
- * that is a multiple, too, or one less, the whole warp is on one side; and so it is with neighbours
- * of the same stride, as in `i + 256 < i`, which compilers make of the end of a counted loop. */
+ * the bits of that multiple, however large it is, so the comparison is one of multiples. With a
+ * bound that is a multiple, too, or one less, the whole warp is on one side; and so it is with
+ * neighbours of the same stride, as in `i + 256 < i`, which compilers make of the end of a counted
+ * loop. */
 static bool aligned_compare(const struct ptx_instr *i, struct uniformity a, struct uniformity b)
 {
     unsigned type = i->types[i->ntypes - 1], bits = ptx_type_bits((enum ptx_type)type);

@@ -412,6 +412,34 @@ static LLVMValueRef vector_gather_pointers(struct codegen *cg, const struct acce
     return vector_gather_strided(a) ? mem_pointer(cg, a, SEG_WARP, 0) : lane_pointers(cg, a, at, 0);
 }
 
+/* After how many lanes a gather's addresses repeat; JIT_WARP: they do not, or it is not known. */
+static unsigned distinct_lanes(const struct codegen *cg, const struct access *a)
+{
+    unsigned n = a->at->reg >= 0 ? cg->k->regs[a->at->reg].repeats_after : 0;
+    return cg->mask != NULL || a->is_volatile || a->space == PTX_SPACE_LOCAL || n == 0 ? JIT_WARP
+                                                                                       : n;
+}
+
+/* The first n lanes gathered, and repeated for the others. */
+static LLVMValueRef gather_repeated(struct codegen *cg, const struct access *a,
+                                    const struct lane_addresses *w, uint64_t plus, unsigned n)
+{
+    unsigned idx[JIT_WARP];
+    for (unsigned l = 0; l < JIT_WARP; l++)
+        idx[l] = l % n;
+    struct lane_addresses part = *w;
+    if (w->index != NULL)
+        part.index = shuffle(cg, w->index, NULL, idx, n);
+    else
+        part.at = shuffle(cg, w->at, NULL, idx, n);
+    LLVMTypeRef t = LLVMVectorType(a->elem, n), pv = LLVMVectorType(cg->ptr, n);
+    LLVMValueRef args[4] = {lane_pointers(cg, a, &part, plus), c32(cg, element_alignment(a)),
+                            LLVMConstAllOnes(LLVMVectorType(cg->i1, n)), LLVMConstNull(t)};
+    LLVMValueRef v = intrinsic(cg, "llvm.masked.gather", (LLVMTypeRef[]){t, pv}, 2, args, 4);
+    tag_memory(cg, v, a->space);
+    return shuffle(cg, v, NULL, idx, JIT_WARP);
+}
+
 void gather_lanes(struct codegen *cg, const struct access *a, struct lane_addresses *at,
                   LLVMValueRef *out)
 {
@@ -435,6 +463,10 @@ void gather_lanes(struct codegen *cg, const struct access *a, struct lane_addres
         }
         if (pays_in_strips(cg, a)) {
             out[k] = gather_strips(cg, a, at, plus);
+            continue;
+        }
+        if (distinct_lanes(cg, a) < JIT_WARP) {
+            out[k] = gather_repeated(cg, a, at, plus, distinct_lanes(cg, a));
             continue;
         }
         LLVMValueRef args[4] = {lane_pointers(cg, a, at, plus), c32(cg, element_alignment(a)),
