@@ -178,8 +178,8 @@ static bool fetch_plane(const struct texture *t, struct texture_instr i,
                         const uint32_t (*coordinates)[LANES], uint32_t (*out)[LANES])
 {
     enum texture_geometry g = (enum texture_geometry)i.geometry;
-    bool flat = g == GEOMETRY_2D || g == GEOMETRY_1D || g == GEOMETRY_A2D || g == GEOMETRY_A1D;
-    if (!t->linear || !flat || i.integer || i.gather != 0 || i.moved)
+    bool cube = g == GEOMETRY_CUBE || g == GEOMETRY_ACUBE;
+    if (!t->linear || cube || i.integer || i.gather != 0 || i.moved)
         return false;
     plane_function *here = plane_fetch_here();
     return here != NULL && here(t, g, coordinates, out);

@@ -16,6 +16,12 @@ typedef uint32_t words __attribute__((vector_size(32)));
 typedef uint16_t shorts __attribute__((vector_size(32)));
 typedef uint64_t longs __attribute__((vector_size(32)));
 typedef float floats __attribute__((vector_size(32)));
+typedef double doubles __attribute__((vector_size(32)));
+typedef int32_t half_ints __attribute__((vector_size(16)));
+typedef float half_floats __attribute__((vector_size(16)));
+#define LOW(v)     __builtin_shufflevector(v, v, 0, 1, 2, 3)
+#define HIGH(v)    __builtin_shufflevector(v, v, 4, 5, 6, 7)
+#define JOIN(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
 
 #define LANES_INLINE static inline __attribute__((always_inline))
 

@@ -18,6 +18,13 @@ typedef uint32_t words __attribute__((vector_size(64)));
 typedef uint16_t shorts __attribute__((vector_size(64)));
 typedef uint64_t longs __attribute__((vector_size(64)));
 typedef float floats __attribute__((vector_size(64)));
+typedef double doubles __attribute__((vector_size(64)));
+typedef int32_t half_ints __attribute__((vector_size(32)));
+typedef float half_floats __attribute__((vector_size(32)));
+#define LOW(v)  __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7)
+#define HIGH(v) __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15)
+#define JOIN(a, b)                                                                                 \
+    __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
 #define LANES_INLINE static inline __attribute__((always_inline))
 

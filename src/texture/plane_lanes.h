@@ -101,37 +101,68 @@ static bool find_on_axis(const struct texture *t, int axis, uint32_t size, const
 
 /* ---- weights and addresses ---- */
 
-/* A plane, or one of layers, that is read. */
+/* A plane, one of layers, or two of a volume that are read. */
 struct plane {
     const uint8_t *base;
     uint64_t pitch; /* 0: a row, which is read as two */
-    struct neighbours axis[2];
+    uint64_t slice; /* of volumes */
+    struct neighbours axis[3];
     /* Where the near elements lie, in bytes from the base. In memory: to load a lane's again takes
      * less than to take it out of a vector, which is what the compiler would do. */
     _Alignas(64) uint32_t at[LANES];
 };
 
 /* Those of the corners, and in pairs of 16 bits: near and far on the first axis. They are what
- * plane_weights of filter.h gives for a plane that has all the weight. */
+ * plane_weights of filter.h gives. */
 struct weights {
     ints of[4], near, far;
 };
 
-PLANE_INLINE struct weights weights_of(ints a, ints b)
+PLANE_INLINE ints part_of(ints a, ints b) { return (times_pairs(a, b) + 128) >> 8; }
+
+PLANE_INLINE struct weights with_pairs(struct weights w)
 {
-    struct weights w;
-    w.of[3] = (times_pairs(a, b) + 128) >> 8; /* the upper halves are 0 */
-    w.of[1] = a - w.of[3];
-    w.of[2] = b - w.of[3];
-    w.of[0] = 256 - a - w.of[2];
     w.near = w.of[0] | w.of[1] << 16;
     w.far = w.of[2] | w.of[3] << 16;
     return w;
 }
 
-PLANE_INLINE struct weights weights_at(const struct plane *p, int n)
+/* Of a plane that has all the weight. */
+PLANE_INLINE struct weights weights_of(ints a, ints b)
 {
-    return weights_of(p->axis[0].weight[n], p->axis[1].weight[n]);
+    struct weights w;
+    w.of[3] = part_of(a, b); /* the upper halves are 0 */
+    w.of[1] = a - w.of[3];
+    w.of[2] = b - w.of[3];
+    w.of[0] = 256 - a - w.of[2];
+    return with_pairs(w);
+}
+
+PLANE_INLINE struct weights weights_of_share(ints share, ints a, ints b)
+{
+    struct weights w;
+    ints far = part_of(share, a), near = share - far;
+    /* At the last element all is near's there, and the rounding's other way counts. */
+    ints at_end = (ints)(a == 256), turned = far - part_of(far, 256 - b);
+    w.of[3] = (at_end & turned) | (~at_end & part_of(far, b));
+    w.of[0] = part_of(near, 256 - b);
+    w.of[1] = far - w.of[3];
+    w.of[2] = near - w.of[0];
+    return with_pairs(w);
+}
+
+/* What all weights of plane z of so many add up to, and they. */
+PLANE_INLINE ints share_at(const struct plane *p, unsigned planes, unsigned z, int n)
+{
+    return planes == 1 ? (ints){0} + 256
+           : z == 0    ? 256 - p->axis[2].weight[n]
+                       : p->axis[2].weight[n];
+}
+
+PLANE_INLINE struct weights weights_at(const struct plane *p, unsigned planes, unsigned z, int n)
+{
+    ints a = p->axis[0].weight[n], b = p->axis[1].weight[n];
+    return planes == 1 ? weights_of(a, b) : weights_of_share(share_at(p, planes, z, n), a, b);
 }
 
 PLANE_INLINE void store_lanes(floats f, int n, uint32_t *row)
@@ -202,12 +233,15 @@ PLANE_INLINE void load_pairs(unsigned bytes, unsigned channels, const uint8_t *b
 
 /* ---- floats ---- */
 
-/* Exactly what add_finite of filter.h gives for one plane, without doubles. Elements become whole
- * numbers of 28 bits and a sign; products with weights are summed up for their upper bits and for
- * their lower 16, less 2^15 each: as the weights are 256, that is 2^23. Two floats hold the two
- * sums; their sum is rounded once, to even, and what was rounded away tells which ties went the
- * wrong way. */
-PLANE_INLINE floats sum_floats(const ints *texel, const struct weights *w, ints *most_of_all)
+/* Elements of a plane that count become whole numbers of 28 bits and a sign, by one exponent; the
+ * products with weights are summed up for their upper bits and for their lower 16, less 2^15 each:
+ * of the sum that is 2^15 times all weights. */
+struct products {
+    ints upper, lower, exponent;
+};
+
+PLANE_INLINE struct products multiply_floats(const ints *texel, const struct weights *w,
+                                             ints *most_of_all)
 {
     ints counted[4], most = (ints){0} + (28 << 23);
     for (int k = 0; k < 4; k++) {
@@ -215,36 +249,79 @@ PLANE_INLINE floats sum_floats(const ints *texel, const struct weights *w, ints 
         most = __builtin_elementwise_max(most, counted[k] & INT32_MAX);
     }
     *most_of_all = __builtin_elementwise_max(*most_of_all, most);
-    most >>= 23;
-    floats up = (floats)((253 + 28 - most) << 23);
-    ints upper = (ints){0} + 128, lower = {0};
+    struct products sum = {.exponent = most >> 23};
+    floats up = (floats)((253 + 28 - sum.exponent) << 23);
     for (int k = 0; k < 4; k += 2) {
         ints a = __builtin_convertvector((floats)counted[k] * up, ints);
         ints b = __builtin_convertvector((floats)counted[k + 1] * up, ints);
         ints pair = k == 0 ? w->near : w->far;
-        upper += times_pairs(upper_halves(a, b), pair);
-        lower += times_pairs(lower_halves(a, b) ^ (int32_t)0x80008000, pair);
+        sum.upper += times_pairs(upper_halves(a, b), pair);
+        sum.lower += times_pairs(lower_halves(a, b) ^ (int32_t)0x80008000, pair);
     }
-    floats high = __builtin_convertvector(upper, floats) * 0x1p8f; /* 2^16 / 256 */
-    floats low = __builtin_convertvector(lower, floats) * 0x1p-8f;
+    return sum;
+}
+
+/* Exactly what add_finite of filter.h gives for one plane, without doubles. Two floats hold the two
+ * sums; their sum is rounded once, to even, and what was rounded away tells which ties went the
+ * wrong way. */
+PLANE_INLINE floats round_products(struct products p)
+{
+    floats high = __builtin_convertvector(p.upper + 128, floats) * 0x1p8f; /* 2^16 / 256 */
+    floats low = __builtin_convertvector(p.lower, floats) * 0x1p-8f;
     floats sum = high + low;
     floats rest = high - sum + low; /* exact: high is larger, or there is no rest */
     floats half = (floats)(((ints)sum & (int32_t)0xff800000) - (24 << 23)); /* of the last bit */
     sum = (floats)((ints)sum - (ints)(rest == half));
-    return sum * (floats)((most - 27) << 23);
+    return sum * (floats)((p.exponent - 27) << 23);
 }
 
-PLANE_INLINE bool read_floats(const struct plane *p, unsigned channels, uint32_t (*out)[LANES])
+/* One half of the lanes' sums, as doubles. */
+PLANE_INLINE doubles doubles_of_products(half_ints upper, half_ints lower, half_ints exponent)
+{
+    doubles sum =
+        __builtin_convertvector(upper, doubles) * 0x1p16 + __builtin_convertvector(lower, doubles);
+    return sum * (doubles)(__builtin_convertvector(exponent + (1023 - 126 - 8 - 28), longs) << 52);
+}
+
+/* To a float's 24 bits, ties away from zero: as round_floats of filter.h. */
+PLANE_INLINE half_floats round_doubles(doubles x)
+{
+    longs bits = ((longs)x + (1ull << 28)) & ~((1ull << 29) - 1);
+    return __builtin_convertvector((doubles)bits, half_floats);
+}
+
+PLANE_INLINE floats round_both(const struct products *p, const ints *share)
+{
+    doubles low = {0}, high = {0};
+    for (int z = 0; z < 2; z++) {
+        ints lower = p[z].lower + (share[z] << 15);
+        low += doubles_of_products(LOW(p[z].upper), LOW(lower), LOW(p[z].exponent));
+        high += doubles_of_products(HIGH(p[z].upper), HIGH(lower), HIGH(p[z].exponent));
+    }
+    return JOIN(round_doubles(low), round_doubles(high));
+}
+
+PLANE_INLINE bool read_floats(const struct plane *p, unsigned planes, unsigned channels,
+                              uint32_t (*out)[LANES])
 {
     ints most = {0};
     for (int n = 0; n < LANES / WIDTH; n++) {
-        struct weights w = weights_at(p, n);
+        struct products sum[4][2];
+        ints share[2];
         const uint32_t *at = p->at + n * WIDTH;
-        ints texel[4][4]; /* by channel and corner */
-        for (int row = 0; row < 2; row++)
-            load_texels(channels, p->base + (row ? p->pitch : 0), at, row, texel);
+        for (unsigned z = 0; z < planes; z++) {
+            const uint8_t *base = p->base + (z != 0 ? p->slice : 0);
+            struct weights w = weights_at(p, planes, z, n);
+            ints texel[4][4]; /* by channel and corner */
+            for (int row = 0; row < 2; row++)
+                load_texels(channels, base + (row ? p->pitch : 0), at, row, texel);
+            for (unsigned c = 0; c < channels; c++)
+                sum[c][z] = multiply_floats(texel[c], &w, &most);
+            share[z] = share_at(p, planes, z, n);
+        }
         for (unsigned c = 0; c < channels; c++)
-            store_lanes(sum_floats(texel[c], &w, &most), n, out[c]);
+            store_lanes(planes == 1 ? round_products(sum[c][0]) : round_both(sum[c], share), n,
+                        out[c]);
     }
     return __builtin_reduce_max(most) < 255 << 23;
 }
@@ -296,7 +373,7 @@ PLANE_INLINE bool read_halves(const struct plane *p, unsigned channels, uint32_t
 {
     ints most = {0};
     for (int n = 0; n < LANES / WIDTH; n++) {
-        struct weights w = weights_at(p, n);
+        struct weights w = weights_at(p, 1, 0, n);
         const uint32_t *at = p->at + n * WIDTH;
         ints near[4], far[4];
         load_pairs(2, channels, p->base, at, near);
@@ -323,39 +400,48 @@ PLANE_INLINE floats fractions(enum texel_type type, ints sum)
 }
 
 /* Products are of signed numbers: 2^15 less of each unsigned one is 2^23 less of the sum. */
-PLANE_INLINE void read_integers(const struct plane *p, enum texel_type type, unsigned channels,
-                                uint32_t (*out)[LANES])
+PLANE_INLINE void read_integers(const struct plane *p, unsigned planes, enum texel_type type,
+                                unsigned channels, uint32_t (*out)[LANES])
 {
     const int32_t less = type == TEXEL_U16 ? (int32_t)0x80008000 : 0;
     const int32_t more = type == TEXEL_U16 ? 1 << 23 : 0;
     for (int n = 0; n < LANES / WIDTH; n++) {
-        struct weights w = weights_at(p, n);
         const uint32_t *at = p->at + n * WIDTH;
-        ints near[4], far[4];
-        load_pairs(texel_type_bytes(type), channels, p->base, at, near);
-        load_pairs(texel_type_bytes(type), channels, p->base + p->pitch, at, far);
-        for (unsigned c = 0; c < channels; c++) {
-            ints sum = times_pairs(near[c] ^ less, w.near) + times_pairs(far[c] ^ less, w.far);
-            store_lanes(fractions(type, sum + more), n, out[c]);
+        ints sum[4];
+        for (unsigned c = 0; c < channels; c++)
+            sum[c] = (ints){0} + more;
+        for (unsigned z = 0; z < planes; z++) {
+            const uint8_t *base = p->base + (z != 0 ? p->slice : 0);
+            struct weights w = weights_at(p, planes, z, n);
+            ints near[4], far[4];
+            load_pairs(texel_type_bytes(type), channels, base, at, near);
+            load_pairs(texel_type_bytes(type), channels, base + p->pitch, at, far);
+            for (unsigned c = 0; c < channels; c++)
+                sum[c] += times_pairs(near[c] ^ less, w.near) + times_pairs(far[c] ^ less, w.far);
         }
+        for (unsigned c = 0; c < channels; c++)
+            store_lanes(fractions(type, sum[c]), n, out[c]);
     }
 }
 
 /* Colours of four bytes: two channels at once, as sums of products of bytes and weights fit in 16
  * bits. */
-PLANE_INLINE void read_colours(const struct plane *p, uint32_t (*out)[LANES])
+PLANE_INLINE void read_colours(const struct plane *p, unsigned planes, uint32_t (*out)[LANES])
 {
     for (int n = 0; n < LANES / WIDTH; n++) {
-        struct weights w = weights_at(p, n);
         const uint32_t *at = p->at + n * WIDTH;
-        ints texel[1][4];
-        for (int row = 0; row < 2; row++)
-            load_texels(1, p->base + (row ? p->pitch : 0), at, row, texel);
         shorts even = {0}, odd = {0};
-        for (int k = 0; k < 4; k++) {
-            shorts weight = (shorts)(w.of[k] | w.of[k] << 16);
-            even += (shorts)(texel[0][k] & 0x00ff00ff) * weight;
-            odd += ((shorts)texel[0][k] >> 8) * weight;
+        for (unsigned z = 0; z < planes; z++) {
+            const uint8_t *base = p->base + (z != 0 ? p->slice : 0);
+            struct weights w = weights_at(p, planes, z, n);
+            ints texel[1][4];
+            for (int row = 0; row < 2; row++)
+                load_texels(1, base + (row ? p->pitch : 0), at, row, texel);
+            for (int k = 0; k < 4; k++) {
+                shorts weight = (shorts)(w.of[k] | w.of[k] << 16);
+                even += (shorts)(texel[0][k] & 0x00ff00ff) * weight;
+                odd += ((shorts)texel[0][k] >> 8) * weight;
+            }
         }
         ints sum[4] = {(ints)even & 0xffff, (ints)odd & 0xffff, (ints)((words)even >> 16),
                        (ints)((words)odd >> 16)};
@@ -367,37 +453,43 @@ PLANE_INLINE void read_colours(const struct plane *p, uint32_t (*out)[LANES])
 /* ---- all ---- */
 
 #define BY_CHANNELS(function, ...)                                                                 \
-    (t->channels == 1   ? function(p, __VA_ARGS__ 1, out)                                          \
-     : t->channels == 2 ? function(p, __VA_ARGS__ 2, out)                                          \
-                        : function(p, __VA_ARGS__ 4, out))
+    (t->channels == 1   ? function(p, __VA_ARGS__, 1, out)                                         \
+     : t->channels == 2 ? function(p, __VA_ARGS__, 2, out)                                         \
+                        : function(p, __VA_ARGS__, 4, out))
 
-PLANE_INLINE bool read_plane(const struct texture *t, const struct plane *p, uint32_t (*out)[LANES])
+/* `planes` is a constant where this is inlined. */
+PLANE_INLINE bool read_planes(const struct texture *t, const struct plane *p, unsigned planes,
+                              uint32_t (*out)[LANES])
 {
     switch (t->type) {
     case TEXEL_U8:
         if (t->channels == 4)
-            read_colours(p, out);
+            read_colours(p, planes, out);
         else if (t->channels == 2)
-            read_integers(p, TEXEL_U8, 2, out);
+            read_integers(p, planes, TEXEL_U8, 2, out);
         else
-            read_integers(p, TEXEL_U8, 1, out);
+            read_integers(p, planes, TEXEL_U8, 1, out);
         return true;
-    case TEXEL_U16: BY_CHANNELS(read_integers, TEXEL_U16, ); return true;
-    case TEXEL_S16: BY_CHANNELS(read_integers, TEXEL_S16, ); return true;
-    case TEXEL_F16: return BY_CHANNELS(read_halves, );
-    default: return BY_CHANNELS(read_floats, );
+    case TEXEL_U16: BY_CHANNELS(read_integers, planes, TEXEL_U16); return true;
+    case TEXEL_S16: BY_CHANNELS(read_integers, planes, TEXEL_S16); return true;
+    case TEXEL_F16:
+        return t->channels == 1   ? read_halves(p, 1, out)
+               : t->channels == 2 ? read_halves(p, 2, out)
+                                  : read_halves(p, 4, out);
+    default: return BY_CHANNELS(read_floats, planes);
     }
 }
 
 #undef BY_CHANNELS
 
-static bool has_format(const struct texture *t)
+/* Sums of two planes of halves are left to others. */
+static bool has_format(const struct texture *t, bool is_volume)
 {
     switch (t->type) {
     case TEXEL_U8: return t->as_float && !t->srgb;
     case TEXEL_U16:
     case TEXEL_S16: return t->as_float;
-    case TEXEL_F16:
+    case TEXEL_F16: return !is_volume;
     case TEXEL_F32: return true;
     default: return false;
     }
@@ -405,17 +497,22 @@ static bool has_format(const struct texture *t)
 
 /* Offsets have 32 bits, and a pair two elements. A row is read as a plane, between itself and the
  * border if there is one. */
-static bool has_pairs(const struct texture *t, bool is_row, bool layered)
+static bool has_pairs(const struct texture *t, enum texture_geometry g)
 {
-    uint64_t bytes = layered ? t->slice * t->depth : is_row ? 0 : t->pitch * t->height;
-    return t->width > 1 && bytes <= INT32_MAX &&
+    bool is_row = geometry_axes(g) == 1, is_volume = g == GEOMETRY_3D;
+    uint64_t bytes = geometry_layered(g) || is_volume ? t->slice * t->depth
+                     : is_row                         ? 0
+                                                      : t->pitch * t->height;
+    return t->width > 1 && bytes <= INT32_MAX && (!is_volume || t->depth > 1) &&
            (is_row ? t->address[1] != ADDRESS_BORDER : t->height > 1);
 }
 
-PLANE_INLINE void find_elements(const struct texture *t, struct plane *p)
+PLANE_INLINE void find_elements(const struct texture *t, bool is_volume, struct plane *p)
 {
     for (int n = 0; n < LANES / WIDTH; n++) {
         ints at = p->axis[0].first[n] * t->element + p->axis[1].first[n] * (int32_t)p->pitch;
+        if (is_volume)
+            at += p->axis[2].first[n] * (int32_t)p->slice;
         memcpy(&p->at[n * WIDTH], &at, sizeof at);
     }
     __asm__("" : "+m"(p->at));
@@ -437,21 +534,25 @@ PLANE_INLINE void add_layers_of(const struct texture *t, const uint32_t *in, str
 bool PLANE_FETCH(const struct texture *t, enum texture_geometry g, const uint32_t (*in)[LANES],
                  uint32_t (*out)[LANES])
 {
-    bool is_row = geometry_axes(g) == 1, layered = geometry_layered(g);
-    if (!has_format(t) || !has_pairs(t, is_row, layered))
+    bool is_row = geometry_axes(g) == 1, is_volume = g == GEOMETRY_3D;
+    bool layered = geometry_layered(g);
+    if (!has_format(t, is_volume) || !has_pairs(t, g))
         return false;
     struct plane p; /* large: only what is used gets a value */
     p.base = t->base;
     p.pitch = is_row ? 0 : t->pitch;
+    p.slice = t->slice;
     if (!find_on_axis(t, 0, t->width, in[layered], &p.axis[0]))
         return false;
     if (is_row)
         memset(&p.axis[1], 0, sizeof p.axis[1]);
     else if (!find_on_axis(t, 1, t->height, in[layered + 1], &p.axis[1]))
         return false;
-    find_elements(t, &p);
+    if (is_volume && !find_on_axis(t, 2, t->depth, in[2], &p.axis[2]))
+        return false;
+    find_elements(t, is_volume, &p);
     if (layered)
         add_layers_of(t, in[0], &p);
     memset(out[t->channels], 0, sizeof out[0] * (4 - t->channels));
-    return read_plane(t, &p, out);
+    return is_volume ? read_planes(t, &p, 2, out) : read_planes(t, &p, 1, out);
 }

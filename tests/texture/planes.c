@@ -1,6 +1,6 @@
 /* Bilinear reads by the CPU's vectors give the bits that the functions for all textures give: every
- * address mode, normalized coordinates or not, rows, planes and layers of all formats, images of
- * many sizes, with elements of all magnitudes (tiny ones, infinities and NaN among them),
+ * address mode, normalized coordinates or not, rows, planes, layers and volumes of all formats,
+ * images of many sizes, with elements of all magnitudes (tiny ones, infinities and NaN among them),
  * coordinates anywhere, at the edges above all, and sums that lie halfway between two floats. */
 #include <math.h>
 #include <stdlib.h>
@@ -72,8 +72,8 @@ static void fill_coordinates(const struct texture *t, bool layered, uint32_t (*i
     for (int l = 0; l < LANES; l++) {
         if (layered)
             in[0][l] = rand() % 8 == 0 ? random_bits() : (uint32_t)(rand() % 6);
-        for (int k = 0; k < 2; k++) {
-            float size = (float)(k ? t->height : t->width);
+        for (int k = 0; k < 3; k++) {
+            float size = (float)(k == 0 ? t->width : k == 1 ? t->height : t->depth);
             float x = coordinate(t, (uint32_t)size);
             float least = t->normalized ? 1 / size : 1;
             float most = t->normalized ? 1 - 1 / size : size - 1;
@@ -95,7 +95,7 @@ static bool same(uint32_t a, uint32_t b)
 static int compare(plane_function *f, enum texel_type type, uint8_t channels)
 {
     static const enum texture_geometry geometries[] = {GEOMETRY_1D, GEOMETRY_2D, GEOMETRY_A1D,
-                                                       GEOMETRY_A2D};
+                                                       GEOMETRY_A2D, GEOMETRY_3D};
     const uint32_t bytes = texel_type_bytes(type) * channels;
     uint8_t *memory = malloc((size_t)MOST * MOST * bytes);
     int done = 0, bad = 0;
@@ -118,11 +118,11 @@ static int compare(plane_function *f, enum texel_type type, uint8_t channels)
             }
         t.width = 1 + (uint32_t)rand() % MOST;
         t.height = 1 + (uint32_t)rand() % MOST;
-        enum texture_geometry g = geometries[rand() % 4];
+        enum texture_geometry g = geometries[rand() % 5];
         bool layered = geometry_layered(g);
         if (geometry_axes(g) == 1)
             t.height = 1;
-        t.depth = layered ? 1 + (uint32_t)rand() % (MOST / t.height) : 1;
+        t.depth = layered || g == GEOMETRY_3D ? 1 + (uint32_t)rand() % (MOST / t.height) : 1;
         t.pitch = (uint64_t)t.width * bytes;
         t.slice = t.pitch * t.height;
         /* at the end of what was allocated: sanitizers see what is read after it */
