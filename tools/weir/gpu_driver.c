@@ -1,11 +1,12 @@
 /* Where the driver of this machine's GPU is: where the runtime looks for it, too
- * (src/runtime/driver/choose.c).
- */
+ * (src/runtime/driver/choose.c). */
 #include "weir.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "runtime/driver/places.h"
 
 static const char file[] = "libcuda.so.1";
 
@@ -33,13 +34,6 @@ static char *driver_in(const char *directory, size_t length)
 
 char *weir_gpu_driver(void)
 {
-    static const char *const directories[] = {"/usr/lib/x86_64-linux-gnu",
-                                              "/usr/lib64",
-                                              "/usr/lib",
-                                              "/usr/lib/wsl/lib",
-                                              "/usr/local/nvidia/lib64",
-                                              "/usr/lib/aarch64-linux-gnu",
-                                              "/run/opengl-driver/lib"};
     const char *setting = getenv("WEIR_DRIVER"), *p = getenv("LD_LIBRARY_PATH");
     char *found = setting != NULL && strchr(setting, '/') != NULL ? other_driver(setting) : NULL;
     if (found == NULL)
@@ -49,7 +43,7 @@ char *weir_gpu_driver(void)
         found = n > 0 ? driver_in(p, n) : NULL;
         p += n;
     }
-    for (size_t i = 0; found == NULL && i < WEIR_COUNT(directories); i++)
-        found = driver_in(directories[i], strlen(directories[i]));
+    for (size_t i = 0; found == NULL && i < WEIR_COUNT(gpu_driver_places); i++)
+        found = driver_in(gpu_driver_places[i], strlen(gpu_driver_places[i]));
     return found;
 }

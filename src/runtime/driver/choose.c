@@ -10,6 +10,7 @@
  * LD_LIBRARY_PATH, the system; at last in the toolkit that compiled the program.
  *
  * What was asked for and is not there is never replaced by something else. */
+#include "runtime/driver/places.h"
 #include "runtime/internal.h"
 #include "runtime/version.h"
 
@@ -101,13 +102,6 @@ static void *open_weir(void)
  * containers and WSL put the driver of a GPU. */
 static void *open_gpu(void)
 {
-    static const char *const directories[] = {"/usr/lib/x86_64-linux-gnu",
-                                              "/usr/lib64",
-                                              "/usr/lib",
-                                              "/usr/lib/wsl/lib",
-                                              "/usr/local/nvidia/lib64",
-                                              "/usr/lib/aarch64-linux-gnu",
-                                              "/run/opengl-driver/lib"};
     const char *p = getenv("LD_LIBRARY_PATH");
     void *library = only(false, open_path(file));
 
@@ -116,8 +110,8 @@ static void *open_gpu(void)
         library = n > 0 ? only(false, open_in(p, n)) : NULL;
         p += n;
     }
-    for (size_t i = 0; library == NULL && i < COUNT(directories); i++)
-        library = only(false, open_in(directories[i], strlen(directories[i])));
+    for (size_t i = 0; library == NULL && i < COUNT(gpu_driver_places); i++)
+        library = only(false, open_in(gpu_driver_places[i], strlen(gpu_driver_places[i])));
     return library;
 }
 
