@@ -10,6 +10,9 @@ run weircc -MM a.cu -odir sub
 ok
 says 'sub/a.o : a.cu'
 says_not 'cuda_runtime.h'
+run weircc -MM b.cpp -MT 'one two'
+ok
+says 'one two :'
 run weircc -MM b.cpp -MT 'target' -MF b.rule
 ok
 contains b.rule 'target : b.cpp'

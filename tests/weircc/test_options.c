@@ -127,13 +127,25 @@ static void test_joined_values(void)
 /* Several words in one value, as makefiles have them. */
 static void test_several_words(void)
 {
-    static const char *const words[] = {"-O2", "-pthread", "-DX=\"a b\"", "-fPIC"};
+    static const char *const words[] = {"-O2", "-pthread", "-DX=a b", "-fPIC"};
     struct cmdline c;
     struct diag d;
     CHECK(parse(&c, &d, "-Xcompiler", " -O2  -pthread -DX=\"a b\",-fPIC ", NULL, NULL));
     CHECK_EQ_INT(c.list[OPT_compiler_options].count, 4);
     for (size_t i = 0; i < 4 && i < c.list[OPT_compiler_options].count; i++)
         CHECK_STR(c.list[OPT_compiler_options].items[i], words[i]);
+    /* what a shell makes of it, and before that one level of escapes */
+    static const char *const values[][2] = {{"'-fPIC'", "-fPIC"},
+                                            {"-DZ='z'", "-DZ=z"},
+                                            {"-DZ=\\\"w\\\"", "-DZ=w"},
+                                            {"-DZ=\\\\\\\"w\\\\\\\"", "-DZ=\"w\""},
+                                            {"'-DZ=\"k l\"'", "-DZ=\"k l\""},
+                                            {"it's", "it's"}};
+    for (size_t i = 0; i < WEIR_COUNT(values); i++) {
+        CHECK(parse(&c, &d, "-Xcompiler", values[i][0], NULL, NULL));
+        CHECK_EQ_INT(c.list[OPT_compiler_options].count, 1);
+        CHECK_STR(c.list[OPT_compiler_options].items[0], values[i][1]);
+    }
 }
 
 static void test_unknown(void)

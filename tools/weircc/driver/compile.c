@@ -25,6 +25,7 @@ static bool write_rule(struct compilation *c)
         return true;
     struct depfile_rule rule = {
         .target = job->target,
+        .as_given = dr->options.given[OPT_dependency_target_name],
         .skip_file = dr->build.stdin_path,
         .skip_directories = {dr->tools.support, dr->build.skip_system ? dr->tools.include : NULL},
         .phony_targets = dr->options.given[OPT_generate_dependency_targets],

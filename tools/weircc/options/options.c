@@ -252,25 +252,32 @@ static void record_order(struct cmdline *c, enum option_id id, size_t from)
     }
 }
 
-/* Options for other programs go through a shell with nvcc, so one value may hold several words.
- * What is quoted stays together and as it is. */
+/* An option for another program without its own level of escapes, as a shell gets it from nvcc. */
+static char *unescaped(const char *text)
+{
+    struct strbuf out = {0};
+    sb_append(&out, "", 0);
+    for (const char *p = text; *p != '\0'; p++) {
+        p += *p == '\\' && p[1] != '\0';
+        sb_append(&out, p, 1);
+    }
+    return out.items;
+}
+
+/* Options for other programs go through a shell with nvcc, so one value may hold several words, and
+ * quotes keep words together and are gone then. What has no end to its quotes stays as it is. */
 static void split_words(struct strlist *list, size_t from)
 {
     struct strlist words = {0};
+    struct diag ignored = {0};
     for (size_t i = from; i < list->count; i++) {
-        char quote = '\0';
-        const char *p = list->items[i], *start = p + strspn(p, " \t\n");
-        for (p = start; *p != '\0'; p++) {
-            if (quote != '\0' ? *p == quote : *p == '"' || *p == '\'')
-                quote = quote != '\0' ? '\0' : *p;
-            if (quote != '\0' || !isspace((unsigned char)*p))
-                continue;
-            list_add(&words, "%.*s", (int)(p - start), start);
-            start = p + strspn(p, " \t\n");
-            p = start - 1;
+        size_t before = words.count;
+        char *text = unescaped(list->items[i]);
+        if (!args_split(&words, text, &ignored)) {
+            words.count = before;
+            list_add(&words, "%s", list->items[i]);
         }
-        if (*start != '\0')
-            list_add(&words, "%s", start);
+        free(text);
     }
     list->count = from;
     for (size_t i = 0; i < words.count; i++)

@@ -81,7 +81,10 @@ bool depfile_write(const char *path, const struct depfile_rule *rule, const stru
     FILE *f = path != NULL ? fopen(path, "w") : stdout;
     if (f == NULL)
         return diag_set(d, 0, 0, "Cannot write '%s': %s", path, strerror(errno));
-    put_name(f, rule->target);
+    if (rule->as_given)
+        fputs(rule->target, f);
+    else
+        put_name(f, rule->target);
     fputs(" :", f);
     bool first = true;
     for (size_t i = 0; i < files->count; i++) {

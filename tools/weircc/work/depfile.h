@@ -14,7 +14,8 @@ bool depfile_read(const char *path, struct strlist *files, struct diag *d);
 /* How the rule is written. */
 struct depfile_rule {
     const char *target;
-    const char *skip_file;           /* is left out; NULL: none */
+    bool as_given;         /* the target: it is written without escapes, and may be several */
+    const char *skip_file; /* is left out; NULL: none */
     const char *skip_directories[2]; /* files beneath them are left out; NULL: none */
     bool phony_targets;              /* -MP */
 };
