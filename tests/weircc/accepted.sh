@@ -143,6 +143,7 @@ MAIN(k)
 #endif
 END
 computes 1116
+computes 1116 -ccbin g++ --host-frontend=ccbin
 run weircc -c a.cu -o a.o
 ok
 says "a.cu: warning: the device variable 'n::list', which kernel 'k(int*)' uses, is extern: without -rdc=true that is taken for its definition"
@@ -227,6 +228,47 @@ __global__ void k(int *p) { *p = call(product(), 6, 7) + old(product()); }
 MAIN(k)
 END
 computes 57
+
+# Instances of templates have the names that the host compiler gives them.
+cat >named.h <<'END'
+#include <type_traits>
+template <class T, std::enable_if_t<std::is_class<T>::value, int> = 0> int start(T *p);
+struct answer { int value; };
+END
+cat >named.cu <<'END'
+#include "named.h"
+template <class T, std::enable_if_t<std::is_class<T>::value, int> = 0> __global__ void k(T *p)
+{
+    p->value = 42;
+}
+template <class T, std::enable_if_t<std::is_class<T>::value, int>> int start(T *p)
+{
+    k<<<1, 1>>>(p);
+    return cudaDeviceSynchronize();
+}
+template int start(answer *p);
+END
+cat >user.cpp <<'END'
+#include <cstdio>
+#include <cuda_runtime.h>
+#include "named.h"
+int main()
+{
+    answer *p;
+    cudaMallocManaged((void **)&p, sizeof *p, cudaMemAttachGlobal);
+    int status = start(p);
+    printf("is %d, %d\n", p->value, status);
+    return 0;
+}
+END
+for frontend in '' '-ccbin g++ --host-frontend=ccbin'; do
+    # shellcheck disable=SC2086
+    run weircc named.cu user.cpp -o named $frontend
+    ok
+    run ./named
+    ok
+    says 'is 42, 0'
+done
 
 # Groups that are cut from one that is named.
 cat >a.cu <<'END'

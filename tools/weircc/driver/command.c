@@ -464,6 +464,8 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
     list_add(argv, "%s", sdk_version);
     list_add(argv, "-Xclang"); /* declared, as overloads to choose from, they may be */
     list_add(argv, "-fcuda-allow-variadic-functions");
+    if (t->older_names) /* what both instantiate has one name */
+        list_add(argv, "-fclang-abi-compat=17");
     add_message_options(argv, c);
     add_our_headers(argv, t);
     list_add(argv, "-include");

@@ -204,6 +204,26 @@ static void find_wrapped(struct toolchain *t)
     free(quoted);
 }
 
+/* How the host compiler names instances of templates: gcc 14 and clang 18 began to tell in the
+ * name what kind of parameter a value is for where that depends on others. */
+static void find_names(struct toolchain *t)
+{
+    struct strlist argv = {0};
+    list_add(&argv, "%s", t->cxx);
+    char *quoted = work_quoted(&argv);
+    char *command = xprintf("LC_ALL=C %s -dumpversion 2>/dev/null", quoted);
+    FILE *answer = popen(command, "r");
+    int version = 0;
+    if (answer != NULL && fscanf(answer, "%d", &version) != 1)
+        version = 0;
+    if (answer != NULL)
+        pclose(answer);
+    bool clang = strstr(base_name(t->cxx), "clang") != NULL;
+    t->older_names = version > 0 && version < (clang ? 18 : 14);
+    free(command);
+    free(quoted);
+}
+
 bool toolchain_find(struct toolchain *t, const struct cmdline *c, struct diag *d)
 {
     t->ar = xstrdup(c->value[OPT_archiver_binary] != NULL ? c->value[OPT_archiver_binary] : "ar");
@@ -211,6 +231,7 @@ bool toolchain_find(struct toolchain *t, const struct cmdline *c, struct diag *d
         !cccl_find(t->support, &t->cccl, d))
         return false;
     find_wrapped(t);
+    find_names(t);
     find_gpu_math(t);
     return true;
 }

@@ -18,6 +18,7 @@ struct toolchain {
     char *cxx;              /* host compiler that links */
     char *ar;               /* archiver */
     struct strlist wrapped; /* directories of headers that a host compiler like mpicxx adds */
+    bool older_names;       /* it names templates as gcc before 14 does */
     struct strlist cccl; /* directories of NVIDIA's open libraries of headers (cccl.h), or none */
 };
 
