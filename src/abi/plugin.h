@@ -12,7 +12,7 @@
 
 #include "abi/compile.h"
 
-enum { JIT_PLUGIN_VERSION = 2 };
+enum { JIT_PLUGIN_VERSION = 3 };
 
 /* How many opcodes, modifiers and special registers this build's parser knows, in one number. */
 #define JIT_VOCABULARY ((PTX_OP_COUNT << 20) + (PTX_M_COUNT << 8) + PTX_SR_COUNT)
@@ -25,6 +25,7 @@ struct jit_meta {
     uint32_t pc_count;    /* resume points */
     uint32_t can_suspend; /* has polling loops */
     uint32_t flags;       /* set of enum jit_flag */
+    uint64_t stack_bytes; /* of the machine's stack, if it is much that a call needs, else 0 */
 };
 
 /* One compiled kernel: an ELF relocatable object for the host's machine, position-independent

@@ -23,6 +23,7 @@ static WEIR_THREAD_FAST struct thread_stack {
     uintptr_t low, high; /* of the thread's own stack; 0: not known yet */
     uintptr_t guard;     /* bytes below it without access */
     uintptr_t other;     /* the low end of ours that it is on; 0: it is on none */
+    size_t other_bytes;  /* of that */
 } thread_stack;
 
 static struct {
@@ -33,9 +34,11 @@ static struct {
 
 /* ---- memory ---- */
 
-bool stack_map(struct stack_memory *s)
+bool stack_map(struct stack_memory *s, size_t wanted)
 {
-    for (s->bytes = STACK_MAX; s->bytes >= STACK_MIN; s->bytes /= 2) {
+    size_t least = wanted > STACK_MAX ? wanted : STACK_MIN;
+    s->bytes = wanted > STACK_MAX ? (wanted + STACK_MIN - 1) / STACK_MIN * STACK_MIN : STACK_MAX;
+    for (; s->bytes >= least; s->bytes /= 2) {
         s->low = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
         if (s->low == MAP_FAILED)
@@ -49,16 +52,20 @@ bool stack_map(struct stack_memory *s)
 
 void stack_unmap(struct stack_memory *s) { munmap(s->low, s->bytes); }
 
-static bool take(struct stack_memory *s)
+static bool take(struct stack_memory *s, size_t wanted)
 {
     bool found = false;
     if (pthread_mutex_trylock(&kept.lock) == 0) {
-        found = kept.count > 0;
-        if (found)
-            *s = kept.items[--kept.count];
+        for (int n = kept.count - 1; n >= 0 && !found; n--) {
+            found = wanted <= STACK_WANTED || kept.items[n].bytes >= wanted;
+            if (found) {
+                *s = kept.items[n];
+                kept.items[n] = kept.items[--kept.count];
+            }
+        }
         pthread_mutex_unlock(&kept.lock);
     }
-    return found || stack_map(s);
+    return found || stack_map(s, wanted);
 }
 
 static void give(struct stack_memory *s)
@@ -106,12 +113,15 @@ bool stack_ends_at(uintptr_t address)
 
 /* Whether enough is left here. What is none of the thread's stack is one of the program's own
  * making, of a size that nobody tells. */
-static bool enough(void)
+static bool enough(size_t wanted)
 {
+    const struct thread_stack *t = &thread_stack;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     stack_look();
-    return here >= thread_stack.low && here < thread_stack.high &&
-           here - thread_stack.low >= STACK_WANTED;
+    if (t->other != 0) /* what wants no more than the others are content with ours */
+        return wanted <= STACK_WANTED ||
+               (here - t->other < t->other_bytes && here - t->other >= wanted);
+    return here >= t->low && here < t->high && here - t->low >= wanted;
 }
 
 /* ---- calls ---- */
@@ -145,19 +155,23 @@ static void call_there(const struct stack_memory *s, void (*call)(void *arg), vo
     t->inside.uc_link = &t->outside;
     uint64_t at = (uint64_t)(uintptr_t)t;
     makecontext(&t->inside, (void (*)(void))begin, 2, (unsigned)at, (unsigned)(at >> 32));
+    uintptr_t other = thread_stack.other;
+    size_t other_bytes = thread_stack.other_bytes;
+    thread_stack.other_bytes = s->bytes;
     thread_stack.other = (uintptr_t)s->low;
     swapcontext(&t->outside, &t->inside);
-    thread_stack.other = 0;
+    thread_stack.other = other;
+    thread_stack.other_bytes = other_bytes;
 }
 
-static bool stays_here(void) { return one_stack || thread_stack.other != 0 || enough(); }
+void stack_call(void (*call)(void *arg), void *arg) { stack_call_of(STACK_WANTED, call, arg); }
 
-void stack_call(void (*call)(void *arg), void *arg)
+void stack_call_of(size_t wanted, void (*call)(void *arg), void *arg)
 {
     struct stack_memory s;
     int cancel;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    if (stays_here() || !take(&s)) {
+    if (one_stack || enough(wanted) || !take(&s, wanted)) {
         call(arg);
     } else {
         call_there(&s, call, arg);

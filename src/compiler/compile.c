@@ -24,6 +24,7 @@
 #include "compiler/host.h"
 #include "compiler/llvm/baseline.h"
 #include "compiler/llvm/llvm_passes.h"
+#include "compiler/llvm/stack_size.h"
 #include "compiler/out_of_memory.h"
 #include "compiler/passes.h"
 
@@ -338,10 +339,11 @@ struct session {
     struct codegen cg;
     LLVMTargetMachineRef tm;
     LLVMTargetDataRef data;
-    size_t emitted; /* instructions */
-    bool baseline;  /* JIT_TIER_BASELINE, chosen or asked for */
-    bool debugged;  /* debuggers look for variables in memory */
-    bool osr_entry; /* blocks that began in other code may enter it */
+    size_t emitted;          /* instructions */
+    struct stack_size stack; /* what code generation tells of it */
+    bool baseline;           /* JIT_TIER_BASELINE, chosen or asked for */
+    bool debugged;           /* debuggers look for variables in memory */
+    bool osr_entry;          /* blocks that began in other code may enter it */
 };
 
 static void finish_function(struct codegen *cg)
@@ -567,9 +569,15 @@ static LLVMMemoryBufferRef generate(struct session *s, LLVMCodeGenFileType type,
 {
     LLVMMemoryBufferRef out = NULL;
     char *why = NULL;
+    stack_size_watch(s->cg.alu.module, s->cg.alu.ctx, &s->stack);
     if (LLVMTargetMachineEmitToMemoryBuffer(s->tm, s->cg.alu.module, type, &why, &out)) {
         diag_set(d, 0, 0, "generating code for %s: %s", s->k.entry->name, why);
         LLVMDisposeMessage(why);
+        return NULL;
+    }
+    if (s->stack.failed[0] != '\0') {
+        diag_set(d, 0, 0, "generating code for %s: %s", s->k.entry->name, s->stack.failed);
+        LLVMDisposeMemoryBuffer(out);
         return NULL;
     }
     return out;
@@ -593,7 +601,8 @@ static bool make_object(const struct ptx_func *entry, const struct jit_options *
                                       .flags = (s.baseline ? JIT_CODE_BASELINE : 0u) |
                                                (s.osr_entry ? JIT_CODE_OSR_ENTRY : 0u) |
                                                (batch_streams(&s.cg) ? JIT_CODE_STREAMS : 0u) |
-                                               (is_long(&s.k) ? JIT_CODE_PANELS : 0u)};
+                                               (is_long(&s.k) ? JIT_CODE_PANELS : 0u),
+                                      .stack_bytes = stack_size_wanted(&s.stack)};
     }
     session_close(&s);
     return code != NULL;

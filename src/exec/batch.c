@@ -30,7 +30,7 @@ bool grid_launch_can_batch(const struct grid_launch *launch)
 {
     const struct grid_kernel *k = launch->kernel;
     return !launch->cooperative && !k->builtin && !k->can_suspend && !k->recursive &&
-           launch->cluster[0] == 0;
+           kernel_stack(k) == 0 && launch->cluster[0] == 0;
 }
 
 bool grid_prepare(struct grid_prepared *q, const struct grid_launch *launch)

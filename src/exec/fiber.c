@@ -68,7 +68,7 @@ static struct fiber *fiber_take(void)
     if (f != NULL)
         return f;
     f = calloc(1, sizeof *f);
-    if (f == NULL || stack_map(&f->stack))
+    if (f == NULL || stack_map(&f->stack, 0))
         return f;
     free(f);
     return NULL;

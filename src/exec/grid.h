@@ -33,6 +33,8 @@ struct grid_kernel {
         run; /* may be replaced at any time by one that keeps to the same frames */
     _Atomic(const uint8_t *) optimized_text; /* of what has replaced it; NULL: nothing has */
     size_t optimized_bytes;                  /* written before optimized_text */
+    _Atomic uint64_t
+        stack_bytes;           /* of the machine's stack, if it is much that a call needs, else 0 */
     _Atomic uint32_t replaced; /* 1: it has been, and blocks that run the one before may leave it */
     const char *name;          /* for messages */
     uint32_t frame_bytes;      /* per warp */

@@ -91,6 +91,12 @@ static inline bool layout_key_same(const struct layout_key *a, const struct layo
     return differ == 0;
 }
 
+/* What a call of the kernel needs of the machine's stack, if that is much, else 0. */
+static inline size_t kernel_stack(const struct grid_kernel *k)
+{
+    return atomic_load_explicit(&k->stack_bytes, memory_order_relaxed);
+}
+
 /* ---- calls on stacks of their own (fiber.c) ---- */
 
 /* In a function that spins: leaves it until it is called again. `waits`: at barriers, all there is

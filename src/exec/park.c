@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/stack.h"
 #include "exec/run.h"
 #include "exec/threads.h"
 
@@ -147,13 +148,28 @@ static void resume_armed(struct grid_worker *w, struct outcome *o)
     w->current = NULL;
 }
 
+struct resumed {
+    struct grid_worker *w;
+    struct outcome *o;
+};
+
+static void resume_there(void *arg)
+{
+    struct resumed *r = arg;
+    resume_armed(r->w, r->o);
+}
+
 static void resume_one(struct grid_worker *w, struct outcome *o)
 {
     sigjmp_buf here, *outer = w->escape;
     uint32_t mark = w->cdp.mark;
     w->escape = &here;
     w->cdp.mark = w->cdp.height;
-    resume_armed(w, o);
+    size_t stack = kernel_stack(w->current->run->launch.kernel);
+    if (WEIR_UNLIKELY(stack != 0))
+        stack_call_of(stack, resume_there, &(struct resumed){w, o});
+    else
+        resume_armed(w, o);
     run_launched(w);
     w->cdp.mark = mark;
     w->escape = outer;

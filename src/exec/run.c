@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "base/clock.h"
 #include "base/schedule.h"
+#include "base/stack.h"
 #include "exec/run.h"
 
 enum {
@@ -182,6 +183,21 @@ static void run_chunk_armed(struct grid_run *run, struct grid_worker *w, struct 
     w->current = NULL;
 }
 
+/* A chunk, for a stack that holds the frames of large code, which take tens of megabytes where it
+ * is not optimized. */
+struct chunk {
+    struct grid_run *run;
+    struct grid_worker *w;
+    struct rest *rest;
+    struct outcome *o;
+};
+
+static void run_chunk_there(void *arg)
+{
+    struct chunk *c = arg;
+    run_chunk_armed(c->run, c->w, c->rest, c->o);
+}
+
 static void run_chunk(struct grid_run *run, struct grid_worker *w, uint64_t first, uint64_t count,
                       struct outcome *o)
 {
@@ -192,7 +208,11 @@ static void run_chunk(struct grid_run *run, struct grid_worker *w, uint64_t firs
     w->escape = &here;
     w->cdp.mark = w->cdp.height;
     w->rest = &rest;
-    run_chunk_armed(run, w, &rest, o);
+    size_t stack = kernel_stack(run->launch.kernel);
+    if (WEIR_UNLIKELY(stack != 0))
+        stack_call_of(stack, run_chunk_there, &(struct chunk){run, w, &rest, o});
+    else
+        run_chunk_armed(run, w, &rest, o);
     w->rest = rest.outer;
     run_launched(w); /* after trouble, too: what was launched is counted */
     w->cdp.mark = mark;

@@ -269,6 +269,7 @@ static struct mapping *mapping_new(struct compilation *c, uint64_t *bound, struc
         .local_bytes = c->meta.local_bytes,
         .can_suspend = c->meta.can_suspend,
         .flags = c->meta.flags,
+        .stack_bytes = c->meta.stack_bytes,
         .text = m->image.text,
         .text_bytes = m->image.text_bytes,
         .lines = lines_new(&c->object, &m->image),

@@ -39,6 +39,7 @@ struct jit_code {
     uint64_t local_bytes; /* per thread, fixed part */
     uint32_t can_suspend; /* has polling loops */
     uint32_t flags;       /* set of enum jit_flag */
+    uint64_t stack_bytes; /* of the machine's stack, if it is much that a call needs, else 0 */
     const uint8_t *text;  /* mapped code, for fault addresses */
     size_t text_bytes;
     struct jit_lines *lines; /* code offset -> source line, may be NULL */

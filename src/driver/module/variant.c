@@ -80,6 +80,8 @@ static void variant_optimized(void *self, struct jit_code *code)
         return;
     }
     perf_map_add(v->kernel.name, code);
+    if (code->stack_bytes > atomic_load_explicit(&v->kernel.stack_bytes, memory_order_relaxed))
+        atomic_store_explicit(&v->kernel.stack_bytes, code->stack_bytes, memory_order_relaxed);
     v->kernel.optimized_bytes = code->text_bytes;
     atomic_store_explicit(&v->kernel.optimized_text, code->text, memory_order_release);
     atomic_store_explicit(&v->optimized, code, memory_order_release);
@@ -171,6 +173,7 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
         .run = code->run,
         .name = f->func->name,
         .replaced = !follow, /* by itself, to be tested */
+        .stack_bytes = code->stack_bytes,
         .frame_bytes = code->frame_bytes,
         .pc_count = code->pc_count,
         .static_shared = f->info.static_shared,
