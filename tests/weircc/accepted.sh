@@ -285,6 +285,36 @@ MAIN(k)
 END
 computes 36
 
+# Constants of a kernel that only the device has: in its launch bounds and in its body.
+cat >a.cu <<'END'
+#include "main.h"
+extern __host__ __device__ void fails();
+constexpr int threads_of(int arch)
+{
+    return arch > 0 ? arch / 10 : (fails(), 0);
+}
+constexpr __host__ __device__ int arch()
+{
+#ifdef __CUDA_ARCH__
+    return __CUDA_ARCH__;
+#else
+    return 0;
+#endif
+}
+template <int N> struct sized { static_assert(N > 0, "of no size"); int items[N]; };
+template <class T> __global__ void __launch_bounds__(threads_of(arch())) k(T *p)
+{
+    static constexpr int n = threads_of(arch());
+    sized<n> s = {};
+#pragma unroll
+    for (int i = 0; i < n; i++)
+        s.items[i] = i;
+    *p = s.items[n - 1] + threadIdx.x;
+}
+MAIN(k)
+END
+computes 74
+
 # Macros that follow from options.
 cat >macros.cu <<'END'
 #ifdef __CUDACC_EXTENDED_LAMBDA__

@@ -2,13 +2,16 @@
  * launch, on both sides, and what becomes of the PTX; directives for clusters, parameters that are
  * not copied; what debuggers are told. */
 #include <stdlib.h>
+#include <time.h>
 
 #include "check.h"
+#include "weircc/device/llvm/casts.h"
 #include "weircc/device/llvm/clusters.h"
 #include "weircc/device/llvm/debug_data.h"
 #include "weircc/device/llvm/grid_constants.h"
 #include "weircc/device/llvm/math_calls.h"
 #include "weircc/device/ptx/launch_ptx.h"
+#include "weircc/source/kernel_bodies.h"
 #include "weircc/source/launches.h"
 
 /* What is added at the end of every text for the device. */
@@ -530,8 +533,70 @@ static void test_math_calls(void)
     CHECK(!math_calls_found_library("declare float @__nv_expf(float)\n"));
 }
 
+/* ---- time ---- */
+
+/* A text of many lines, none of which holds what is looked for, is read once, and not once for each
+ * line. */
+static void test_long_text(void)
+{
+    struct strbuf text = {0}, out = {0};
+    sb_printf(&text, "  %%1 = frem float %%2, %%3\n");
+    for (int i = 0; i < 200000; i++)
+        sb_printf(&text, "  %%12 = add i32 %%1, 2\n");
+    clock_t begin = clock();
+    casts_rewrite(text.items, &out);
+    CHECK_STR(out.items, text.items);
+    out.count = 0;
+    casts_lower(text.items, &out);
+    out.count = 0;
+    math_calls_rewrite(text.items, &out);
+    CHECK((double)(clock() - begin) / CLOCKS_PER_SEC < 5);
+    sb_free(&text);
+    sb_free(&out);
+}
+
+/* ---- kernels for the host ---- */
+
+static void check_bodies(const char *text, const char *expected)
+{
+    struct strbuf sb = {0};
+    kernel_bodies_empty(text, &sb);
+    CHECK_STR(sb.items, expected);
+    sb_free(&sb);
+}
+
+static void test_kernel_bodies(void)
+{
+    check_bodies(
+        "__attribute__((global)) void k(int n = f({1})) { if (n) { g(); } }\nint a() { return 1; }",
+        "__attribute__((global)) void k(int n = f({1})) {}\nint a() { return 1; }");
+    check_bodies("template <class T> __attribute__((launch_bounds(c<T>(), 1)))\n"
+                 "static __attribute__((global)) void k(T) noexcept(b{} == 1)\n"
+                 "{\n#pragma unroll\n    while (f()) { }\n# 7 \"a.cu\"\n}\nint b;",
+                 "template <class T> \n"
+                 "static __attribute__((global)) void k(T) noexcept(b{} == 1)\n"
+                 "{\n\n    \n# 7 \"a.cu\"\n}\nint b;");
+    check_bodies(
+        "__attribute__((global)) void k(int);\n__attribute__((device)) int d() { return 2; }",
+        "__attribute__((global)) void k(int);\n__attribute__((device)) int d() { return 2; }");
+    check_bodies(
+        "template <class T> __attribute__((global)) void k(T v) requires (c<T>) { v.f(); }",
+        "template <class T> __attribute__((global)) void k(T v) requires (c<T>) {}");
+    check_bodies("template <class T> __attribute__((global)) void k(T v) requires requires (T t) { "
+                 "t.f(); } { v.f(); }",
+                 "template <class T> __attribute__((global)) void k(T v) requires requires (T t) { "
+                 "t.f(); } {}");
+    check_bodies("struct s { friend __attribute__((global)) void k(int); int m() { return 1; } };",
+                 "struct s { friend __attribute__((global)) void k(int); int m() { return 1; } };");
+    CHECK(!kernel_bodies_may_be_why("error: use of undeclared identifier 'x'"));
+    CHECK(kernel_bodies_may_be_why(
+        "error: constexpr variable 'c' must be initialized by a constant expression"));
+}
+
 int main(void)
 {
+    test_long_text();
+    test_kernel_bodies();
     test_callees();
     test_before();
     test_configurations();

@@ -292,34 +292,17 @@ static void read_text(struct rewriter *r)
     }
 }
 
-/* Line ends and markers before the tokens in [from, to), which are left out. */
-static void write_lines(const struct rewriter *r, int from, int to, struct strbuf *out)
-{
-    struct strbuf lines = {0};
-    sb_append(&lines, "", 0);
-    cuda_text_write_lines(&r->x, from, to, &lines);
-    for (const char *p = lines.items; *p != '\0';) {
-        size_t n = strcspn(p, "\n");
-        bool pragma = strncmp(p, "#pragma", 7) == 0; /* about what is left out */
-        sb_append(out, p, pragma ? 0 : n);
-        p += n;
-        if (*p == '\n')
-            sb_append(out, p++, 1);
-    }
-    sb_free(&lines);
-}
-
 static void write_text(const struct rewriter *r, struct strbuf *out)
 {
     for (int i = 0; i < count(r); i++) {
         if (r->resume[i] != NONE && r->resume[i] == r->x.match[i > 0 ? i - 1 : 0])
-            write_lines(r, i, i + 1, out); /* all between two braces is left out */
+            cuda_text_write_places(&r->x, i, i + 1, out); /* all between two braces is left out */
         else
             cuda_text_write_blank(&r->x, i, out);
         if (r->before[i] != NULL)
             sb_append(out, r->before[i], strlen(r->before[i]));
         if (r->resume[i] != NONE) {
-            write_lines(r, i + 1, r->resume[i], out);
+            cuda_text_write_places(&r->x, i + 1, r->resume[i], out);
             i = r->resume[i] - 1;
         } else if (r->instead[i] != NULL) {
             sb_append(out, r->instead[i], strlen(r->instead[i]));

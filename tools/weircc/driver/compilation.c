@@ -8,8 +8,10 @@
 #include "weircc/device/llvm/clusters.h"
 #include "weircc/messages/excerpts.h"
 #include "weircc/messages/mended_messages.h"
+#include "weircc/source/kernel_bodies.h"
 #include "weircc/source/launches.h"
 #include "weircc/work/depfile.h"
+#include "weircc/work/files.h"
 
 char *intermediate(struct driver *dr, const char *source, const char *suffix)
 {
@@ -66,8 +68,10 @@ static bool rewrite(struct compilation *c, enum pass pass, const char *text)
     /* the host pass may have nothing to mend of what the device pass had */
     if (c->mend && !mend_file(text, &c->plan, d) && (pass == PASS_DEVICE || d->text[0] != '\0'))
         return false;
-    return !c->launches ||
-           launches_rewrite_file(text, pass == PASS_DEVICE ? LAUNCH_DEVICE : LAUNCH_HOST, d);
+    if (c->launches &&
+        !launches_rewrite_file(text, pass == PASS_DEVICE ? LAUNCH_DEVICE : LAUNCH_HOST, d))
+        return false;
+    return !(c->bodies && pass == PASS_HOST) || file_rewrite(text, kernel_bodies_empty, d);
 }
 
 void add_launch_options(struct strlist *argv, const struct cmdline *options)
@@ -100,9 +104,9 @@ static int run_rewritten(struct compilation *c, enum pass pass, const struct str
         list_add(&rest, "-ferror-limit=0"); /* all that is to be learnt, at once */
     if (c->mend && c->plan.delayed && pass == PASS_DEVICE)
         list_add(&rest, "-fdelayed-template-parsing");
-    /* what only launches use that the host does not make seems unused there; about that the device
-     * pass has said all */
-    if (c->launches && pass == PASS_HOST)
+    /* what only launches or bodies use that the host does not have seems unused there; about that
+     * the device pass has said all */
+    if ((c->launches || c->bodies) && pass == PASS_HOST)
         list_add(&rest, "-Wno-unused");
     if (c->launches && pass == PASS_DEVICE)
         add_launch_options(&rest, &dr->options);
@@ -122,7 +126,7 @@ static int run_once(struct compilation *c, enum pass pass, const struct strlist 
     list_add_all(&argv, NULL, command);
     if (c->clusters && pass == PASS_DEVICE)
         list_add(&argv, "-D" CLUSTERS_MARK "=1");
-    if (c->mend || c->launches)
+    if (c->mend || c->launches || (c->bodies && pass == PASS_HOST))
         return run_rewritten(c, pass, &argv, run, errors);
     list_add(&argv, "%s", run->mode);
     return run_compiler(c, &argv, run->phase, run->output, errors);
@@ -138,14 +142,17 @@ static bool say(const struct strbuf *messages, bool (*what)(const char *messages
 }
 
 /* Learns from the messages of a pass that failed what else must be done for the file. */
-static bool learn(struct compilation *c, const struct strbuf *errors)
+static bool learn(struct compilation *c, enum pass pass, const struct strbuf *errors)
 {
     bool clusters = errors->count > 0 && !c->clusters && say(errors, clusters_are_why);
     bool launches =
         errors->count > 0 && !c->launches && c->dr->build.rdc && say(errors, launches_are_why);
     c->clusters = c->clusters || clusters;
+    bool bodies = pass == PASS_HOST && errors->count > 0 && !c->bodies &&
+                  say(errors, kernel_bodies_may_be_why);
     c->launches = c->launches || launches;
-    return clusters || launches;
+    c->bodies = c->bodies || bodies;
+    return clusters || launches || bodies;
 }
 
 /* Runs a pass until nothing more is learnt from what it says. */
@@ -153,7 +160,7 @@ static int run_learning(struct compilation *c, enum pass pass, const struct strl
                         const struct run *run, struct strbuf *errors)
 {
     int status;
-    while ((status = run_once(c, pass, command, run, errors)) != 0 && learn(c, errors))
+    while ((status = run_once(c, pass, command, run, errors)) != 0 && learn(c, pass, errors))
         sb_free(errors);
     return status;
 }

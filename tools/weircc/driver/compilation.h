@@ -16,6 +16,7 @@ struct compilation {
     bool mend;                    /* the source is compiled by way of mend */
     struct mend_plan plan;        /* what is mended */
     bool launches;                /* and by way of launches: device code launches kernels */
+    bool bodies;                  /* kernels have no bodies in the host pass (kernel_bodies.h) */
     bool clusters;                /* kernels have __cluster_dims__ (clusters.h) */
     char *gpu_ptx;                /* the second form of the device code, NULL: it needs none */
 };

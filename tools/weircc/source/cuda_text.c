@@ -212,6 +212,22 @@ void cuda_text_write_lines(const struct cuda_text *x, int from, int to, struct s
     }
 }
 
+void cuda_text_write_places(const struct cuda_text *x, int from, int to, struct strbuf *out)
+{
+    struct strbuf lines = {0};
+    sb_append(&lines, "", 0);
+    cuda_text_write_lines(x, from, to, &lines);
+    for (const char *p = lines.items; *p != '\0';) {
+        size_t n = strcspn(p, "\n");
+        bool pragma = strncmp(p, "#pragma", 7) == 0;
+        sb_append(out, p, pragma ? 0 : n);
+        p += n;
+        if (*p == '\n')
+            sb_append(out, p++, 1);
+    }
+    sb_free(&lines);
+}
+
 /* ---- the whole ---- */
 
 void cuda_text_read(struct cuda_text *x, const char *text)

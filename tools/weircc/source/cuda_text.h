@@ -74,4 +74,7 @@ void cuda_text_write_blank(const struct cuda_text *x, int i, struct strbuf *out)
  * the tokens go elsewhere. */
 void cuda_text_write_lines(const struct cuda_text *x, int from, int to, struct strbuf *out);
 
+/* The same where the tokens are left out, without the #pragma lines, which are about them. */
+void cuda_text_write_places(const struct cuda_text *x, int from, int to, struct strbuf *out);
+
 #endif

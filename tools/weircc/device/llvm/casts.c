@@ -251,11 +251,10 @@ static bool put_instruction(struct strbuf *out, const struct cast *c)
         return true;
     }
     /* attributes and metadata of the call are none of an instruction's, but for the line */
-    const char *line = strstr(c->rest, ", !dbg ");
-    bool has_line = line != NULL && line < c->rest + c->rest_size;
+    const char *line = memmem(c->rest, (size_t)c->rest_size, ", !dbg ", 7);
     sb_printf(out, "%.*s = fpto%ci %.*s %.*s to i%d", c->name, c->line, c->is_signed ? 's' : 'u',
               c->from_size, c->from, c->value_size, c->value, c->bits);
-    if (has_line)
+    if (line != NULL)
         sb_append(out, line, strcspn(line + 2, ",\n") + 2);
     sb_append(out, "\n", 1);
     return true;
@@ -265,8 +264,10 @@ static bool put_instruction(struct strbuf *out, const struct cast *c)
 static bool put_table(struct strbuf *out, const char *line, size_t n)
 {
     static const char wrong[] = "bitcast (ptr ", to[] = " to ptr addrspace(1))";
-    const char *at = strstr(line, wrong), *end = at != NULL ? strstr(at, to) : NULL;
-    if (strncmp(line, "  ", 2) != 0 || end == NULL || end >= line + n)
+    if (strncmp(line, "  ", 2) != 0)
+        return false;
+    const char *at = memmem(line, n, wrong, strlen(wrong));
+    if (at == NULL || memmem(at, (size_t)(line + n - at), to, strlen(to)) == NULL)
         return false;
     sb_append(out, line, (size_t)(at - line));
     sb_printf(out, "addrspace");

@@ -123,8 +123,8 @@ static bool read_known(const char *llvm, struct known *known)
 static bool write_remainder(const char *line, size_t n, bool *remainders, struct strbuf *out)
 {
     static const char word[] = "= frem ";
-    const char *at = strncmp(line, "  %", 3) == 0 ? strstr(line, word) : NULL;
-    if (at == NULL || at >= line + n)
+    const char *at = strncmp(line, "  %", 3) == 0 ? memmem(line, n, word, sizeof word - 1) : NULL;
+    if (at == NULL)
         return false;
     const char *flags = at + sizeof word - 1, *type = flags;
     while (*type != '\n' && strncmp(type, "float ", 6) != 0 && strncmp(type, "double ", 7) != 0)

@@ -30,10 +30,10 @@ static const char *last_before(const char *text, const char *end, const char *wh
     const char *found = NULL;
     for (const char *p = text; p < end; p += strcspn(p, "\n") + 1) {
         size_t n = strcspn(p, "\n");
-        const char *at = strstr(p, what);
+        const char *at = memmem(p, n, what, strlen(what));
         if (*p == '}')
             found = NULL;
-        else if (at != NULL && at < p + n)
+        else if (at != NULL)
             found = at;
         if (p[n] == '\0')
             break;
