@@ -4,8 +4,9 @@
  * nvcc warns and takes them together, mostly for members that are declared plain in their class and
  * defined outside of it for the device; clang refuses them, or takes them for two functions. What
  * clang says names both places. In preprocessed text each of them gets what is missing: both
- * specifiers where one of the two has both, otherwise __device__ (nvcc takes such a function for
- * the host, too; but its body is the device's). */
+ * specifiers where one of the two has both, otherwise __device__ (nvcc says that it takes such a
+ * function for the host, too, and refuses calls of it there). Member templates, of which clang names
+ * one place alone, are in declarations.h. */
 #ifndef WEIRCC_SPECIFIERS_H
 #define WEIRCC_SPECIFIERS_H
 
