@@ -85,8 +85,42 @@ static void find_waiting(const struct jkernel *k, int32_t b, uint64_t *waiting)
             bit_union(waiting, k->blocks[c].live_in, nregs);
 }
 
+/* Does the instruction give the same whenever a lane executes it, if its sources do? */
+static bool is_constant(const struct ptx_instr *i, const struct jroles *r)
+{
+    switch (i->op) {
+    case PTX_OP_mov:
+        if (i->operands[1].kind == PTX_OPR_SREG)
+            return i->operands[1].sreg < PTX_SR_clock;
+        return i->operands[0].kind == PTX_OPR_REG && i->operands[1].kind != PTX_OPR_VEC;
+    case PTX_OP_ld: return i->nspaces > 0 && i->spaces[0] == PTX_SPACE_PARAM && r->nuse == 0;
+    default: return jit_cheap(i) & CHEAP_SCALAR && i->ntypes > 0 && integer_type(i->types[0]);
+    }
+}
+
+/* Registers that have one value in each lane for as long as the block runs, since one instruction
+ * writes them, from such values and from constants, parameters and indices. Which lanes have
+ * written one, and when, makes no difference. */
+static uint64_t *find_constants(const struct jkernel *k)
+{
+    uint64_t *constants = xmalloc(bit_bytes((int32_t)k->nregs));
+    bit_clear_all(constants, (int32_t)k->nregs);
+    for (int32_t b = 0; b < k->nblocks; b++)
+        for (int32_t n = 0; n < k->blocks[b].count; n++) {
+            const struct ptx_instr *i = &k->instrs[k->blocks[b].first + n];
+            struct jroles r;
+            jit_roles(i, &r);
+            bool same = r.ndef == 1 && k->regs[r.def[0]].ndefs == 1 && is_constant(i, &r);
+            for (int u = 0; u < r.nuse; u++)
+                same &= bit_get(constants, r.use[u]);
+            if (same)
+                bit_set(constants, r.def[0]);
+        }
+    return constants;
+}
+
 /* One round over all instructions; true when the uniformity of a register has changed. */
-static bool solve_round(struct jkernel *k)
+static bool solve_round(struct jkernel *k, const uint64_t *constants)
 {
     bool changed = false;
     int32_t nregs = (int32_t)k->nregs;
@@ -110,7 +144,7 @@ static bool solve_round(struct jkernel *k)
                 if (s.known && k->fibers && jit_depends_on_arrival(i) &&
                     !bit_empty(blk->frontier, k->nblocks))
                     s = divergent; /* the others may come later */
-                if (s.known && bit_get(waiting, r.def[d])) {
+                if (s.known && bit_get(waiting, r.def[d]) && !bit_get(constants, r.def[d])) {
                     struct uniformity v = divergent;
                     v.hint_seg = s.seg ? s.seg : s.hint_seg;
                     v.stride = s.stride;
@@ -148,31 +182,17 @@ static void find_remat(struct jkernel *k)
                 const struct jreg *src = &k->regs[r.use[u]];
                 cost = src->remat == 0 ? 1000 : cost + src->remat;
             }
-            bool cheap = false;
-            switch (i->op) {
-            case PTX_OP_mov:
-                cheap = i->operands[0].kind == PTX_OPR_REG && i->operands[1].kind != PTX_OPR_VEC;
-                if (i->operands[1].kind == PTX_OPR_SREG)
-                    cheap = i->operands[1].sreg < PTX_SR_clock;
-                break;
-            case PTX_OP_ld:
-                cheap = i->nspaces > 0 && i->spaces[0] == PTX_SPACE_PARAM && r.nuse == 0;
-                break;
-            default:
-                cheap = jit_cheap(i) & CHEAP_SCALAR && i->ntypes > 0 && integer_type(i->types[0]);
-                break;
-            }
-            if (cheap && cost < 24)
+            if (is_constant(i, &r) && cost < 24)
                 k->regs[r.def[0]].remat = (uint8_t)cost;
         }
     }
 }
 
 /* Uniformity, diverging branches and frontiers, until none of them changes any more. */
-static void solve(struct jkernel *k)
+static void solve(struct jkernel *k, const uint64_t *constants)
 {
     for (bool changed = true; changed;) {
-        changed = solve_round(k);
+        changed = solve_round(k, constants);
         for (int32_t b = 0; b < k->nblocks; b++) {
             struct jblock *blk = &k->blocks[b];
             if (blk->cond < 0 || blk->diverges)
@@ -207,9 +227,11 @@ bool pass_uniformity(struct jkernel *k)
     for (int32_t b = 0; b < k->nblocks; b++)
         k->blocks[b].frontier = arena_alloc(&k->arena, bit_bytes(k->nblocks));
     jit_find_spin_yields(k);
-    solve(k);
+    uint64_t *constants = find_constants(k);
+    solve(k, constants);
     settle_unwritten(k);
-    solve(k);
+    solve(k, constants);
+    free(constants);
     for (size_t r = 0; r < k->nregs; r++)
         if (!k->regs[r].uniformity.known) /* in code that is never reached */
             k->regs[r].uniformity = uniform;
