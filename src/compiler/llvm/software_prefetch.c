@@ -9,7 +9,8 @@
  * Only in kernels with barriers. Accesses that a block executes once are prefetched for the next
  * block. Loads in a loop, with which a block fills a tile before a barrier, go down many rows, a
  * short piece of each; neighbouring blocks read neighbouring pieces. What such a load reads is
- * prefetched where blocks some lines further will read it. A prefetch never faults, so the last
+ * prefetched where blocks some lines further will read it; for these alone, addresses are followed
+ * through vectors and bounds. A prefetch never faults, so the last
  * blocks may prefetch beyond the end. */
 #include <stddef.h>
 #include <string.h>
@@ -71,8 +72,9 @@ void prefetch_mark(struct codegen *cg, LLVMValueRef access, unsigned space)
 
 struct derivation {
     LLVMBuilderRef b;
-    LLVMValueRef block;          /* the function's argument, struct jit_block * */
-    int steps;                   /* that are left */
+    LLVMValueRef block; /* the function's argument, struct jit_block * */
+    bool scalars;       /* vectors, bounds and what a loop carries are not looked through */
+    int steps;          /* that are left */
     LLVMValueRef phis[MAX_PHIS]; /* that have been met: they are looked through once */
     int nphis;
 };
@@ -192,6 +194,8 @@ static LLVMValueRef derive(struct derivation *t, LLVMValueRef v, unsigned lane, 
     if (depth == 0 || t->steps-- <= 0 || LLVMIsAInstruction(v) == NULL)
         return NULL;
     LLVMTypeRef type = scalar_type(v);
+    if (t->scalars && is_vector(v))
+        return NULL;
     switch (LLVMGetInstructionOpcode(v)) {
     case LLVMLoad: return !is_vector(v) && is_ctaid(t, v) ? LLVMConstInt(type, 1, false) : NULL;
     case LLVMAdd:
@@ -221,8 +225,8 @@ static LLVMValueRef derive(struct derivation *t, LLVMValueRef v, unsigned lane, 
     case LLVMExtractElement:
     case LLVMInsertElement:
     case LLVMShuffleVector: return derive_element(t, v, lane, depth - 1);
-    case LLVMPHI: return derive_phi(t, v, lane, depth - 1);
-    case LLVMCall: return derive_bounded(t, v, lane, depth - 1);
+    case LLVMPHI: return t->scalars ? NULL : derive_phi(t, v, lane, depth - 1);
+    case LLVMCall: return t->scalars ? NULL : derive_bounded(t, v, lane, depth - 1);
     default: return NULL;
     }
 }
@@ -264,6 +268,7 @@ static unsigned prefetch(struct derivation *t, LLVMModuleRef m, LLVMValueRef acc
     LLVMContextRef c = LLVMGetModuleContext(m);
     LLVMTypeRef i32 = LLVMInt32TypeInContext(c), i64 = LLVMInt64TypeInContext(c);
     LLVMPositionBuilderBefore(t->b, access);
+    t->scalars = mark == ONCE;
     t->steps = MAX_STEPS;
     t->nphis = 0;
     LLVMValueRef p = LLVMGetOperand(access, (unsigned)pointer_operand(access));
