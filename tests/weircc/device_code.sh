@@ -126,4 +126,39 @@ says_not small
 run weircc -DSIZE=8192 -c shared.cu
 ok
 
+# Constant expressions and templates that are members, as gcc and nvcc read them in templates.
+cat >constexprs.cu <<'END'
+#include <vector>
+template <class T> struct box {
+    static constexpr bool wide = sizeof(T) > 4;
+    template <class U> struct rebind { U value; };
+    template <int n> __device__ T operator()(T x) const { return x * n; }
+    constexpr int count(int n) const
+    {
+        std::vector<int> v(n);
+        return (int)v.size();
+    }
+    __host__ __device__ auto first(T x) const
+    {
+        if constexpr (this->wide)
+            return x;
+        else
+            return 1.5f;
+    }
+};
+template <class B, class T> __global__ void both(B b, T *p)
+{
+    using other = typename B::rebind<short>;
+    *p = sizeof(other) + b.first(*p) + b.operator()<3>(*p);
+}
+void launch(int *p, double *q)
+{
+    both<<<box<int>().count(1), 1>>>(box<int>(), p);
+    both<<<1, 1>>>(box<double>(), q);
+}
+END
+run weircc -std=c++17 -c constexprs.cu
+ok
+says_not error
+
 done_

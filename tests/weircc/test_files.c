@@ -408,6 +408,53 @@ static void test_mend_templates(void)
     free(plan.members.items);
 }
 
+/* What clang says of constexpr functions and of templates that are members, and what is made of it.
+ */
+static void test_mend_constexprs(void)
+{
+    struct constexpr_places places = {0};
+    CHECK(!constexprs_learn("a.cu:1:2: error: no such thing\n", &places));
+    const char *messages =
+        "b.h:3:4: error: variable of non-literal type 'V' cannot be defined in a constexpr "
+        "function "
+        "before C++23\n"
+        "b.h:7:16: error: constexpr if condition is not a constant expression\n"
+        "b.h:6:1: error: use 'template' keyword to treat 'rebind' as a dependent template name\n"
+        "b.h:6:1: error: reference to non-static member function must be called\n";
+    CHECK(constexprs_learn(messages, &places));
+    CHECK(!constexprs_learn(messages, &places));
+    const char *text =
+        "# 1 \"a.cu\"\nV a;\n# 1 \"b.h\" 1\n"
+        "struct S { constexpr S(int n = 2) { constexpr int k = 1; if constexpr (k) {\n"
+        "\n"
+        "V v; } } constexpr int f() { return 1; }\n"
+        "typename A<B<c>>::rebind<d>::e x; A::rebind<e> y; b ::rebind<c>;\n"
+        "p.operator()<1>(x); operator()<1>(x);\n"
+        "\n"
+        "if constexpr (this->n and not this->m) f(this->n);\n"
+        "if constexpr (this->f() or this->n) g();\n# 9 \"a.cu\" 2\nV b;\n";
+    struct strbuf sb = {0};
+    CHECK_EQ_INT(constexprs_write(text, &places, &sb), 5);
+    const char *begin = strstr(sb.items, "# 1 \"a.cu\"");
+    CHECK(begin != NULL);
+    CHECK_STR(begin, "# 1 \"a.cu\"\nV a;\n# 1 \"b.h\" 1\n"
+                     "struct S {  S(int n = 2) { constexpr int k = 1; if constexpr (k) {\n"
+                     "\n"
+                     "V v; } } constexpr int f() { return 1; }\n"
+                     "typename A<B<c>>:: template rebind<d>::e x; A::rebind<e> y; b ::rebind<c>;\n"
+                     "p.template operator()<1>(x); operator()<1>(x);\n"
+                     "\n"
+                     "if constexpr (decltype(__weir_class(this))::type::n and not "
+                     "decltype(__weir_class(this))::type::m) f(this->n);\n"
+                     "if constexpr (this->f() or this->n) g();\n# 9 \"a.cu\" 2\nV b;\n");
+    sb_free(&sb);
+    for (struct strlist *l = &places.variables; l <= &places.types; l++) {
+        for (size_t i = 0; i < l->count; i++)
+            free(l->items[i]);
+        free(l->items);
+    }
+}
+
 static void test_mend_guides(void)
 {
     struct mend_plan plan = {0};
@@ -554,6 +601,7 @@ int main(void)
     test_mend();
     test_mend_launches();
     test_mend_templates();
+    test_mend_constexprs();
     test_mend_guides();
     test_mend_specifiers();
     test_mend_shared();

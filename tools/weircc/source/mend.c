@@ -128,6 +128,7 @@ bool mend_learn(const char *messages, struct mend_plan *plan)
     more |= learn_members(messages, &plan->members);
     more |= learn_builtins(messages, &plan->builtins);
     more |= specifiers_learn(messages, &plan->specifiers);
+    more |= constexprs_learn(messages, &plan->constexprs);
     plan->unions |= unions;
     plan->guides |= guides;
     plan->pragmas |= pragmas;
@@ -631,6 +632,14 @@ bool mend_file(const char *path, const struct mend_plan *plan, struct diag *d)
         changes += specifiers_write(out.items, &plan->specifiers, &specified);
         sb_free(&out);
         out = specified;
+    }
+    if (plan->constexprs.variables.count + plan->constexprs.conditions.count +
+            plan->constexprs.types.count + plan->constexprs.operators >
+        0) {
+        struct strbuf written = {0};
+        changes += constexprs_write(out.items, &plan->constexprs, &written);
+        sb_free(&out);
+        out = written;
     }
     if (plan->declarations)
         changes += mend_by(declarations_write, &out);

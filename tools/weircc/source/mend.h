@@ -21,6 +21,7 @@
  * others.
  * - Specifiers that a function has in its declaration or its definition alone (specifiers.h,
  *   declarations.h), and default arguments that are added to the definition of a template's member.
+ * - Functions that are constexpr in name only, and what constant expressions say (constexprs.h).
  * - Extern variables of the device that are definitions (externs.h).
  *
  * Programs have them, so a file that clang refuses for one of these is compiled again from its
@@ -30,6 +31,7 @@
 
 #include "base/base.h"
 #include "weircc/options/options.h"
+#include "weircc/source/constexprs.h"
 #include "weircc/source/specifiers.h"
 
 /* What is to be mended beyond what shows in the text alone. */
@@ -43,6 +45,7 @@ struct mend_plan {
     bool shared;  /* extern shared variables that have a size */
     bool pragmas; /* lines that macros stand for: nothing but to read the text again */
     struct specifier_places specifiers; /* of functions whose declarations differ in them */
+    struct constexpr_places constexprs;
     struct strlist members;   /* names of member templates before which the word is missing */
     bool unrolls;             /* lines of #pragma unroll */
     struct strlist variables; /* extern variables of the device that are definitions */
