@@ -415,7 +415,8 @@ static void test_mend_constexprs(void)
     struct constexpr_places places = {0};
     CHECK(!constexprs_learn("a.cu:1:2: error: no such thing\n", &places));
     const char *messages =
-        "b.h:3:4: error: variable of non-literal type 'V' cannot be defined in a constexpr "
+        "b.h:3:4: error: variable of non-literal type 'V' (aka 'W') cannot be defined in a "
+        "constexpr "
         "function "
         "before C++23\n"
         "b.h:7:16: error: constexpr if condition is not a constant expression\n"

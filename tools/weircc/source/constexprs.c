@@ -37,7 +37,7 @@ bool constexprs_learn(const char *messages, struct constexpr_places *places)
 {
     static const char named[] = "error: use 'template' keyword to treat '";
     bool added = add_places(&places->variables, messages,
-                            "' cannot be defined in a constexpr function before C++23");
+                            " cannot be defined in a constexpr function before C++23");
     added |= add_places(&places->conditions, messages,
                         "error: constexpr if condition is not a constant expression");
     bool operators = !places->operators &&
