@@ -22,7 +22,10 @@ if python3 -m pip download -q --no-deps --timeout 5 --retries 0 --disable-pip-ve
     -d "$wheel" "nvidia-cuda-cccl==$version" >"$wheel/log" 2>&1 &&
     python3 -m zipfile -e "$wheel"/*.whl "$wheel" &&
     mkdir -p "$build/lib/weir" && rm -rf "$build/lib/weir/cccl" &&
-    cp -r "$wheel/nvidia/cu13/include/cccl" "$build/lib/weir/cccl"; then
+    cp -r "$wheel/nvidia/cu13/include/cccl" "$build/lib/weir/cccl" &&
+    # its CMake packages, which look for the headers in the directory include above lib/cmake
+    mkdir -p "$build/lib/weir/cccl/lib" && cp -r "$wheel/nvidia/cu13/lib/cmake" "$build/lib/weir/cccl/lib" &&
+    ln -sfn . "$build/lib/weir/cccl/include"; then
     echo "weir: CCCL $version (Thrust, CUB, libcu++) is in $build/lib/weir/cccl"
     exit 0
 fi

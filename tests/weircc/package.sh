@@ -10,6 +10,7 @@ exists "$prefix/bin/weircc" "$prefix/include/cuda_runtime.h" "$prefix/lib/libcud
     "$prefix/lib/libcudart.so.12" \
     "$prefix/lib/libcudart_static.a" "$prefix/lib/libcuda.so.1" "$prefix/lib/libcudadevrt.a" \
     "$prefix/lib/pkgconfig/cudart.pc" "$prefix/lib/cmake/Weir/WeirConfig.cmake" \
+    "$prefix/lib/cmake/Weir/WeirCCCL.cmake" "$prefix/lib/weir/cuda/lib64/cmake/cccl/cccl-config.cmake" \
     "$prefix/lib/libsyncedmem.so" "$prefix/lib/libsyncedmem.a" "$prefix/include/syncedmem.h" \
     "$prefix/include/syncedmem.hpp" "$prefix/lib/pkgconfig/syncedmem.pc"
 
