@@ -64,6 +64,10 @@ struct lane_addresses {
 /* Finds the first of these forms, false: it is another one. */
 bool find_lane_index(struct codegen *cg, const struct access *a, struct lane_addresses *w);
 
+/* Finds the first form where the base is likely the same in all lanes: base and index are those of
+ * lanes that have lane 0's base. i1: all active lanes have it. NULL: there is no such base. */
+LLVMValueRef find_likely_base(struct codegen *cg, const struct access *a, struct lane_addresses *w);
+
 /* An index of lanes, or one lane's, 64 bits wide. */
 LLVMValueRef mem_widened(struct codegen *cg, const struct lane_addresses *w, LLVMValueRef index);
 /* Offsets or addresses of all lanes, in whichever form `w` is. */
@@ -105,6 +109,20 @@ bool two_runs_begin(struct codegen *cg, const struct access *a, const struct lan
 void two_runs_activate(struct codegen *cg, const struct two_runs *r, int n);
 LLVMBasicBlockRef two_runs_else(struct codegen *cg, const struct two_runs *r);
 LLVMBasicBlockRef two_runs_end(struct codegen *cg, const struct two_runs *r);
+
+/* ---- window_gather.c ---- */
+
+struct window_gather {
+    LLVMValueRef v;               /* what the windows have */
+    LLVMBasicBlockRef near, join; /* the block that loads them, and what comes afterwards */
+};
+
+/* Where lanes that are likely to access one element may access few that are neighbours: tests that,
+ * loads windows of memory if they do, and goes on with code for when they do not, whose value is
+ * joined to the windows' at the end. False: nothing is emitted. */
+bool window_gather_begin(struct codegen *cg, const struct access *a,
+                         const struct lane_addresses *at, struct window_gather *w);
+LLVMValueRef window_gather_end(struct codegen *cg, const struct window_gather *w, LLVMValueRef v);
 
 /* ---- masked.c ---- */
 

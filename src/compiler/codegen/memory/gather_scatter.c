@@ -72,48 +72,86 @@ static bool is_base(const struct codegen *cg, int32_t from, int32_t to, const st
     return is_uniform(&s) && (o->kind != PTX_OPR_REG || unchanged(cg, from, to, o->reg));
 }
 
-/* Is the address a uniform base plus a widened 32-bit index? Then x86 needs no 64-bit addresses for
- * 32 lanes, which fill many registers. The sum is searched for in the current block only, where it
- * is plain that the operands have not changed since. It may be of three: what is added to a product
- * that mad has added to another. */
-bool find_lane_index(struct codegen *cg, const struct access *a, struct lane_addresses *w)
+/* An address that is a sum: its operands, of which `added` may be NULL, and the instructions that
+ * read them. */
+struct address_sum {
+    const struct ptx_operand *base, *index, *added;
+    int32_t sum, read;
+};
+
+/* Is the address a base plus a widened 32-bit index? The sum is searched for in the current block
+ * only, where it is plain that the operands have not changed since. It may be of three: what is
+ * added to a product that mad has added to another. */
+static bool find_sum(const struct codegen *cg, const struct access *a, struct lane_addresses *w,
+                     struct address_sum *s)
 {
     const struct jkernel *k = cg->k;
-    const struct ptx_operand *base = NULL, *index = NULL, *added = NULL;
     int32_t here = (int32_t)(a->i - k->instrs);
+    *s = (struct address_sum){0};
     if (a->at->reg < 0 || a->space == PTX_SPACE_LOCAL || cg->cur == NULL || here < cg->cur->first ||
         here >= cg->cur->first + cg->cur->count)
         return false;
-    int32_t sum = last_write(cg->k, cg->cur, here, a->at->reg), read = sum;
-    if (sum < 0)
+    s->read = s->sum = last_write(k, cg->cur, here, a->at->reg);
+    if (s->sum < 0)
         return false;
-    const struct ptx_instr *i = &k->instrs[sum];
+    const struct ptx_instr *i = &k->instrs[s->sum];
     if (i->op == PTX_OP_mad) {
-        index = scaled_index(cg, sum, w, &read);
-        base = &i->operands[3];
+        s->index = scaled_index(cg, s->sum, w, &s->read);
+        s->base = &i->operands[3];
     } else if (i->op == PTX_OP_add && i->ntypes == 1 &&
                ptx_type_bits((enum ptx_type)i->types[0]) == 64 && !ptx_has(i, PTX_M_cc)) {
-        for (int n = 1; n < 3 && index == NULL; n++) {
+        for (int n = 1; n < 3 && s->index == NULL; n++) {
             int32_t from = i->operands[n].kind == PTX_OPR_REG
-                               ? last_write(cg->k, cg->cur, sum, i->operands[n].reg)
+                               ? last_write(k, cg->cur, s->sum, i->operands[n].reg)
                                : -1;
-            index = from < 0 ? NULL : scaled_index(cg, from, w, &read);
-            base = &i->operands[3 - n];
-            added = index != NULL && k->instrs[from].op == PTX_OP_mad ? &k->instrs[from].operands[3]
-                                                                      : NULL;
+            s->index = from < 0 ? NULL : scaled_index(cg, from, w, &s->read);
+            s->base = &i->operands[3 - n];
+            s->added = s->index != NULL && k->instrs[from].op == PTX_OP_mad
+                           ? &k->instrs[from].operands[3]
+                           : NULL;
         }
     }
-    if (index == NULL || !unchanged(cg, read, here, index->reg) || !is_base(cg, sum, here, base) ||
-        (added != NULL && !is_base(cg, read, here, added)))
+    return s->index != NULL && unchanged(cg, s->read, here, s->index->reg);
+}
+
+/* With a uniform base x86 needs no 64-bit addresses for 32 lanes, which fill many registers. */
+bool find_lane_index(struct codegen *cg, const struct access *a, struct lane_addresses *w)
+{
+    struct address_sum s;
+    int32_t here = (int32_t)(a->i - cg->k->instrs);
+    if (!find_sum(cg, a, w, &s) || !is_base(cg, s.sum, here, s.base) ||
+        (s.added != NULL && !is_base(cg, s.read, here, s.added)))
         return false;
-    w->base = operand_scalar(cg, base, PTX_U64, SEG_WARP, 0);
-    if (added != NULL)
+    w->base = operand_scalar(cg, s.base, PTX_U64, SEG_WARP, 0);
+    if (s.added != NULL)
         w->base =
-            LLVMBuildAdd(cg->alu.b, w->base, operand_scalar(cg, added, PTX_U64, SEG_WARP, 0), "");
+            LLVMBuildAdd(cg->alu.b, w->base, operand_scalar(cg, s.added, PTX_U64, SEG_WARP, 0), "");
     if (a->at->offset != 0)
         w->base = LLVMBuildAdd(cg->alu.b, w->base, c64(cg, (uint64_t)a->at->offset), "");
-    w->index = operand_vector(cg, index, PTX_U32);
+    w->index = operand_vector(cg, s.index, PTX_U32);
     return true;
+}
+
+LLVMValueRef find_likely_base(struct codegen *cg, const struct access *a, struct lane_addresses *w)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    struct address_sum s;
+    int32_t here = (int32_t)(a->i - cg->k->instrs);
+    if (!find_sum(cg, a, w, &s) || s.added != NULL || s.base->kind != PTX_OPR_REG ||
+        !unchanged(cg, s.sum, here, s.base->reg))
+        return NULL;
+    struct uniformity u = operand_uniformity(cg->k, s.base);
+    if (u.seg != SEG_NONE || u.hint_seg != SEG_WARP || u.stride != 0)
+        return NULL;
+    LLVMValueRef bases = operand_vector(cg, s.base, PTX_U64);
+    w->base = LLVMBuildExtractElement(b, bases, c32(cg, 0), "");
+    LLVMValueRef same =
+        bits_of(cg, LLVMBuildICmp(b, LLVMIntEQ, bases, splat(cg, w->base, JIT_WARP), ""));
+    LLVMValueRef others = LLVMBuildAnd(b, LLVMBuildNot(b, same, ""), mask_bits(cg), "");
+    if (a->at->offset != 0)
+        w->base = LLVMBuildAdd(b, w->base, c64(cg, (uint64_t)a->at->offset), "");
+    w->index = operand_vector(cg, s.index, PTX_U32);
+    return LLVMBuildICmp(b, LLVMIntEQ, others, c32(cg, 0), "");
 }
 
 /* One offset into the windows of all lanes, which follow each other. */
@@ -440,11 +478,9 @@ static LLVMValueRef gather_repeated(struct codegen *cg, const struct access *a,
     return shuffle(cg, v, NULL, idx, JIT_WARP);
 }
 
-void gather_lanes(struct codegen *cg, const struct access *a, struct lane_addresses *at,
-                  LLVMValueRef *out)
+static void gather_each(struct codegen *cg, const struct access *a, struct lane_addresses *at,
+                        LLVMValueRef *out)
 {
-    if (is_empty(at))
-        find_addresses(cg, a, at);
     LLVMTypeRef t = LLVMVectorType(a->elem, JIT_WARP), pv = LLVMVectorType(cg->ptr, JIT_WARP);
     LLVMValueRef m = mask_vector(cg);
     check_alignment(cg, a, at);
@@ -474,6 +510,20 @@ void gather_lanes(struct codegen *cg, const struct access *a, struct lane_addres
         out[k] = intrinsic(cg, "llvm.masked.gather", (LLVMTypeRef[]){t, pv}, 2, args, 4);
         tag_memory(cg, out[k], a->space);
     }
+}
+
+void gather_lanes(struct codegen *cg, const struct access *a, struct lane_addresses *at,
+                  LLVMValueRef *out)
+{
+    struct window_gather w;
+    if (is_empty(at))
+        find_addresses(cg, a, at);
+    if (!window_gather_begin(cg, a, at, &w)) {
+        gather_each(cg, a, at, out);
+        return;
+    }
+    gather_each(cg, a, at, out);
+    out[0] = window_gather_end(cg, &w, out[0]);
 }
 
 void scatter_lanes(struct codegen *cg, const struct access *a, struct lane_addresses *at,
