@@ -79,10 +79,10 @@ static const struct env_entry entries[ENV_COUNT] = {
                        "Whether a process tells on stderr, when it ends, which of its libraries "
                        "carry NVIDIA's own CUDA runtime, which cannot run on Weir, and why modules "
                        "were not loaded; \"on\": yes."},
-    [ENV_NVRTC_12] = {"WEIR_NVRTC_12", "none (weir run: found)",
+    [ENV_NVRTC_12] = {"WEIR_NVRTC_12", "looked for on this machine",
                       "NVIDIA's libnvrtc.so.12, which compiles for Weir's (docs/python.md): an "
                       "absolute path."},
-    [ENV_NVRTC_13] = {"WEIR_NVRTC_13", "none (weir run: found)",
+    [ENV_NVRTC_13] = {"WEIR_NVRTC_13", "looked for on this machine",
                       "NVIDIA's libnvrtc.so.13, which compiles for Weir's (docs/python.md): an "
                       "absolute path."},
     [ENV_DEBUGGER] =

@@ -1,8 +1,8 @@
 /* nvrtc: libnvrtc for programs that ask the vendor's one for machine code. The vendor's library
  * compiles; it is opened at the first call, from the path in WEIR_NVRTC_<version>, which `weir run`
- * sets (tools/weir/python.c). What is asked for of sm_NN is compiled for compute_NN, and the
- * "cubin" is a container of that PTX, which libcuda loads. All else goes to the vendor's library
- * as it comes.
+ * sets (tools/weir/python.c), or where find.h finds it. What is asked for of sm_NN is compiled for
+ * compute_NN, and the "cubin" is a container of that PTX, which libcuda loads. All else goes to the
+ * vendor's library as it comes.
  *
  * Programs are the vendor's own handles; those that were compiled for sm_NN are kept in a list. */
 #include "nvrtc/nvrtc.h"
@@ -16,8 +16,12 @@
 #include "base/base.h"
 #include "base/env.h"
 #include "container/container.h"
+#include "nvrtc/find.h"
 
-#define SETTING (NVRTC_MAJOR == 12 ? ENV_NVRTC_12 : ENV_NVRTC_13)
+#define TEXT_OF(number) #number
+#define TEXT(number)    TEXT_OF(number)
+#define MAJOR           TEXT(NVRTC_MAJOR)
+#define SETTING         (NVRTC_MAJOR == 12 ? ENV_NVRTC_12 : ENV_NVRTC_13)
 
 /* ---- the vendor's library ---- */
 
@@ -26,9 +30,11 @@ static void *vendor;
 
 static void open_vendor(void)
 {
-    const char *path = env_get(SETTING);
+    const char *named = env_get(SETTING);
+    char *path = named != NULL ? xstrdup(named) : nvrtc_find(NULL, NVRTC_MAJOR);
     if (path != NULL && path[0] == '/')
         vendor = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    free(path);
 }
 
 /* A function of the vendor's library; NULL: there is no library, or it lacks the function. */
@@ -54,10 +60,10 @@ const char *nvrtcGetErrorString(nvrtcResult result)
     __typeof__(&nvrtcGetErrorString) function = VENDOR(nvrtcGetErrorString);
     if (function != NULL)
         return function(result);
-    return NVRTC_MAJOR == 12 ? "WEIR_NVRTC_12 names no libnvrtc.so.12 of NVIDIA's that can be "
-                               "opened; weir run sets it"
-                             : "WEIR_NVRTC_13 names no libnvrtc.so.13 of NVIDIA's that can be "
-                               "opened; weir run sets it";
+    if (env_get(SETTING) != NULL)
+        return "WEIR_NVRTC_" MAJOR " names no libnvrtc.so." MAJOR " of NVIDIA's that can be opened";
+    return "there is no libnvrtc.so." MAJOR " of NVIDIA's, which compiles for Weir's: "
+           "pip install nvidia-cuda-nvrtc, or its path in WEIR_NVRTC_" MAJOR;
 }
 
 /* ---- programs that were compiled for sm_NN ---- */

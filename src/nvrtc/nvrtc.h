@@ -1,21 +1,12 @@
-/* nvrtc.h: types of libnvrtc's functions, as programs compiled against the vendor's header call
- * them. */
+/* nvrtc.h: libnvrtc's functions by how they come to the vendor's library. What programs see of them
+ * is include/nvrtc.h; the functions of other versions, which that one lacks, are here. */
 #ifndef WEIR_NVRTC_H
 #define WEIR_NVRTC_H
 
+#include <nvrtc.h>
 #include <stddef.h>
 
 #define NVRTC_API __attribute__((visibility("default")))
-
-typedef enum {
-    NVRTC_SUCCESS = 0,
-    NVRTC_ERROR_OUT_OF_MEMORY = 1,
-    NVRTC_ERROR_INVALID_INPUT = 3,
-    NVRTC_ERROR_COMPILATION = 6,
-    NVRTC_ERROR_INTERNAL_ERROR = 11,
-} nvrtcResult;
-
-typedef struct _nvrtcProgram *nvrtcProgram;
 
 /* Functions that go to the vendor's library as they come, each as X(name, parameters, arguments).
  */
