@@ -9,15 +9,17 @@
 
 #if defined(__CUDA__) || defined(__CUDACC_RTC__)
 
+#ifndef __CUDACC_RTC__ /* NVRTC has it built in */
 #include "cuda_runtime.h"
+#endif
 
-#include "weir/cg/groups.h"
+#include "cooperative_groups/details/groups.h"
 
-#include "weir/cg/warp_groups.h"
+#include "cooperative_groups/details/warp_groups.h"
 
-#include "weir/cg/block_tile.h"
+#include "cooperative_groups/details/block_tile.h"
 
-#include "weir/cg/partition.h"
+#include "cooperative_groups/details/partition.h"
 
 #define _CG_VERSION           1000
 #define _CG_HAS_GRID_GROUP    1

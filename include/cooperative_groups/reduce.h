@@ -12,7 +12,7 @@
 #pragma clang diagnostic ignored "-Wc++17-extensions"
 #endif
 
-#include "weir/cg/operators.h"
+#include "cooperative_groups/details/operators.h"
 
 namespace cooperative_groups
 {

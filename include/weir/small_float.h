@@ -11,7 +11,7 @@
 #include "vector_types.h"
 #endif
 
-#include "weir/rtc.h"
+#include "cooperative_groups/details/rtc.h"
 
 #define WEIR_SF        static __inline__ __attribute__((always_inline)) __host__ __device__
 #define WEIR_SF_MEMBER __inline__ __attribute__((always_inline)) __host__ __device__

@@ -25,8 +25,8 @@ int main(int, char **argv)
         printf("not created: %s\n", nvrtcGetErrorString(result));
         return 1;
     }
-    const char *options[] = {"--gpu-architecture=sm_80", "--std=c++17"};
-    result = nvrtcCompileProgram(program, 2, options);
+    const char *options[] = {"--gpu-architecture=sm_80", "--std=c++17", "-Ialone"};
+    result = nvrtcCompileProgram(program, 3, options);
     size_t size = 0;
     nvrtcGetProgramLogSize(program, &size);
     std::string log(size + 1, '\0');
@@ -152,6 +152,23 @@ if grep -q 'pip install nvidia-cuda-nvrtc' out; then
     echo "not tried: NVIDIA's libnvrtc.so.13, which is not on this machine"
     done_
 fi
+ok
+says 'result 42'
+# cooperative_groups.h and its directory without the rest, as programs copy them.
+mkdir alone
+cp -r "$toolkit/include/cooperative_groups.h" "$toolkit/include/cooperative_groups" alone
+cat >alone/groups.cu <<'END'
+#include "cooperative_groups.h"
+#include "cooperative_groups/reduce.h"
+namespace cg = cooperative_groups;
+extern "C" __global__ void times_seven(int *p)
+{
+    auto tile = cg::tiled_partition<32>(cg::this_thread_block());
+    int sum = cg::reduce(tile, 7, cg::plus<int>());
+    *p *= tile.shfl(sum, 0);
+}
+END
+run ./by_weircc alone/groups.cu
 ok
 says 'result 42'
 echo 'extern "C" __global__ void times_seven(int *p) { *p *= seven; }' >wrong.cu

@@ -4,9 +4,9 @@
  * alone.
  *
  * A grid's handle is the address of its workspace, which %envreg1 and %envreg2 tell in a
- * cooperative launch. The barrier is that of include/weir/cg/groups.h: each block adds 1 to a word,
- * block 0 as much as makes the sum of all 2^31, and all wait for the top bit to change. Other
- * scopes than the grid's (several devices) have no handle. */
+ * cooperative launch. The barrier is that of include/cooperative_groups/details/groups.h: each
+ * block adds 1 to a word, block 0 as much as makes the sum of all 2^31, and all wait for the top
+ * bit to change. Other scopes than the grid's (several devices) have no handle. */
 #include <string.h>
 
 #include "driver/objects.h"

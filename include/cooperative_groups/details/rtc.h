@@ -1,4 +1,5 @@
-/* What headers for device code say otherwise to NVRTC than to clang. */
+/* What headers for device code say otherwise to NVRTC than to clang. It is here since programs give
+ * NVRTC cooperative_groups.h and this directory without the rest. */
 #ifndef WEIR_RTC_H
 #define WEIR_RTC_H
 

@@ -220,7 +220,7 @@ template <unsigned Size> class warp_tile : public thread_group
     }
 };
 
-template <unsigned Size> class block_tile; /* weir/cg/block_tile.h: more than one warp */
+template <unsigned Size> class block_tile; /* cooperative_groups/details/block_tile.h: more than one warp */
 template <unsigned Size, bool OneWarp = (Size <= 32)> struct tile_of_size {
     using type = warp_tile<Size>;
 };

@@ -6,7 +6,7 @@
 #ifndef WEIR_CG_GROUPS_H
 #define WEIR_CG_GROUPS_H
 
-#include "weir/rtc.h"
+#include "cooperative_groups/details/rtc.h"
 
 #define WEIR_CG        static __inline__ __attribute__((always_inline, WEIR_NODEBUG device))
 #define WEIR_CGM       __inline__ __attribute__((always_inline, WEIR_NODEBUG device))
