@@ -8,6 +8,10 @@ contains a.ptx '.visible .entry _Z8kernel_aPfi'
 run weircc -ptx a.cu -o other.ptx -DSCALE=4
 ok
 exists other.ptx
+run weircc -ptx a.cu -o -
+ok
+says '.visible .entry _Z8kernel_aPfi'
+missing ./-
 run weircc -fatbin a.cu
 ok
 exists a.fatbin

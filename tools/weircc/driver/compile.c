@@ -13,6 +13,7 @@
 #include "weircc/work/depfile.h"
 #include "weircc/work/files.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -606,13 +607,33 @@ static int cuda_dependencies(struct compilation *c)
     return status;
 }
 
+/* PTX as the job's output: "-" is standard output, as with nvcc. */
+static int cuda_ptx(struct compilation *c)
+{
+    if (strcmp(c->job->output, "-") != 0)
+        return device_pass(c, c->job->output);
+    char *path = intermediate(c->dr, c->job->input, ".ptx");
+    int status = path != NULL ? device_pass(c, path) : 1;
+    if (status != 0 || c->dr->work.dryrun)
+        return status;
+    size_t size;
+    char *ptx = file_read(path, &size, &c->dr->diag);
+    if (ptx == NULL)
+        return 1;
+    bool written = fwrite(ptx, 1, size, stdout) == size && fflush(stdout) == 0;
+    if (!written)
+        diag_set(&c->dr->diag, 0, 0, "cannot write to standard output: %s", strerror(errno));
+    free(ptx);
+    return written ? 0 : 1;
+}
+
 static int compile_cuda(struct compilation *c, const char *object)
 {
     switch (c->dr->build.phase) {
     case PHASE_PREPROCESS: return cuda_preprocess(c);
     case PHASE_DEPENDENCIES: return cuda_dependencies(c);
     case PHASE_SYNTAX: return device_pass(c, NULL);
-    case PHASE_PTX: return device_pass(c, c->job->output);
+    case PHASE_PTX: return cuda_ptx(c);
     case PHASE_CPLUSPLUS: return cuda_cplusplus(c);
     case PHASE_FATBIN:
     case PHASE_CUBIN: return cuda_container(c);
