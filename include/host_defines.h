@@ -23,7 +23,12 @@
 #define __shared__ __attribute__((shared))
 #endif
 #ifndef __constant__
+#if defined(__CUDA_ARCH__) && defined(__clang__)
+/* see tools/weircc/device/llvm/constant_memory.h */
+#define __constant__ __attribute__((constant, annotate("weir.constant")))
+#else
 #define __constant__ __attribute__((constant))
+#endif
 #endif
 #ifndef __managed__
 #define __managed__ __attribute__((device))

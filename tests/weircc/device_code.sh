@@ -126,6 +126,41 @@ says_not small
 run weircc -DSIZE=8192 -c shared.cu
 ok
 
+# Constant memory: 64 KiB of what is marked __constant__. What is only const is in global memory.
+cat >constant.cu <<'END'
+static const __device__ int plain[20000] = {1, 2};
+namespace { const __device__ int hidden[2] = {1, 2}; }
+extern const __device__ int outside[2];
+extern const __device__ int outside[2] = {1, 2};
+static const __constant__ int marked[2] = {1, 2};
+__constant__ float words[SIZE];
+__global__ void k(int *p, int i)
+{
+    static const int local[3] = {1, 2, 3};
+    *p = plain[i] + hidden[i] + outside[i] + marked[i] + local[i] + __ldg(&plain[i]);
+}
+__global__ void another(float *p, int i) { p[i] = words[i]; }
+END
+for options in -O3 -G -rdc=true; do
+    run weircc $options -DSIZE=16382 -ptx constant.cu -o constant.ptx
+    ok
+    for name in plain hidden outside local; do
+        run grep "\.global .*$name[^ ]*\[" constant.ptx
+        ok
+        run grep "\.const .*$name[^ ]*\[" constant.ptx
+        fails
+    done
+    for name in marked words; do
+        run grep "\.const .*$name[^ ]*\[" constant.ptx
+        ok
+    done
+    run weircc $options -DSIZE=16382 -c constant.cu
+    ok
+    run weircc $options -DSIZE=16383 -c constant.cu
+    fails
+    says "constant.cu: error: the __constant__ variables of this file have 65540 bytes (0x10004), and there may be 65536 (0x10000)"
+done
+
 # Constant expressions and templates that are members, as gcc and nvcc read them in templates.
 cat >constexprs.cu <<'END'
 #include <vector>

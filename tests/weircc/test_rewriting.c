@@ -7,6 +7,7 @@
 #include "check.h"
 #include "weircc/device/llvm/casts.h"
 #include "weircc/device/llvm/clusters.h"
+#include "weircc/device/llvm/constant_memory.h"
 #include "weircc/device/llvm/debug_data.h"
 #include "weircc/device/llvm/grid_constants.h"
 #include "weircc/device/llvm/math_calls.h"
@@ -473,6 +474,51 @@ static void test_grid_constants(void)
     sb_free(&sb);
 }
 
+/* What has no mark moves, wherever it is used, with what debuggers are told of it. What is marked,
+ * only declared or used in a way that is not known stays, and so do strings. */
+static void test_constant_memory(void)
+{
+#define USE(space, name) "addrspacecast (ptr addrspace(" space ") @" name " to ptr)"
+#define TEXT(space)                                                                                \
+    "@a = internal addrspace(" space ") constant [1 x i32] [i32 1], align 4, !dbg !0\n"            \
+    "@\"b, c\" = addrspace(" space ") externally_initialized constant i32 2, comdat, align 4\n"    \
+    "@m = addrspace(4) global i32 3, align 4, !dbg !2\n"                                           \
+    "@d = external addrspace(4) global i32, align 4\n"                                             \
+    "@other = internal addrspace(4) constant i32 4\n"                                              \
+    "@p = internal addrspace(" space                                                               \
+    ") constant { ptr, ptr } { ptr " USE(space, "a") ", ptr " USE(                                 \
+        "4", "m") " }\n"                                                                           \
+                  "@s = constant [9 x i8] c\"" USE(                                                \
+                      "4", "a") "\"\n"                                                             \
+                                "@.str = private constant [14 x i8] c\"weir.constant\\00\"\n"      \
+                                "@.str.1 = private constant [2 x i8] c\"x\\00\"\n"
+#define CODE(space)                                                                                \
+    "  %1 = load i32, ptr " USE(                                                                   \
+        space, "\"b, c\"") "\n"                                                                    \
+                           "  %2 = load i32, ptr addrspace(4) @other\n  %3 = load i32, ptr " USE(  \
+                               "4", "other") "\n"                                                  \
+                                             "  %4 = add i32 ptrtoint (ptr " USE(                  \
+                                                 "4", "d") "), ptrtoint (ptr " USE(space,          \
+                                                                                   "a") ")\n"
+#define NODES(where)                                                                               \
+    "!0 = !DIGlobalVariableExpression(var: !1, expr: !DIExpression(" where "))\n"                  \
+    "!2 = !DIGlobalVariableExpression(var: !3, expr: !DIExpression(" XDEREF "))\n"
+#define XDEREF            "DW_OP_constu, 4, DW_OP_swap, DW_OP_xderef"
+#define ENTRY(name, text) "{ ptr, ptr, i32 } { ptr " USE("4", name) ", ptr @" text ", i32 7 }"
+    struct strbuf sb = {0};
+    constant_memory_rewrite(
+        TEXT("4") "@llvm.global.annotations = appending global [2 x { ptr, ptr, "
+                  "i32 }] [" ENTRY("m", ".str") ", " ENTRY("a", ".str.1") "]\n" CODE("4")
+                      NODES(XDEREF),
+        &sb);
+    CHECK_STR(sb.items, TEXT("1") CODE("1") NODES(""));
+    sb_free(&sb);
+    /* nothing is to be done */
+    constant_memory_rewrite("@d = external addrspace(4) global i32\n" NODES(XDEREF), &sb);
+    CHECK_STR(sb.items, "@d = external addrspace(4) global i32\n" NODES(XDEREF));
+    sb_free(&sb);
+}
+
 /* ---- what debuggers are told ---- */
 
 /* Units lose their imports, wherever these stand; strings and other nodes stay as they are. */
@@ -610,6 +656,7 @@ int main(void)
     test_stack_accesses();
     test_pointers();
     test_clusters();
+    test_constant_memory();
     test_grid_constants();
     test_debug_data();
     test_math_calls();

@@ -252,6 +252,8 @@ static int make_llvm(struct compilation *c, const struct strlist *command, const
     if (status == 0)
         status = step_run(dr, STEP_CASTS, llvm, NULL, NULL);
     if (status == 0)
+        status = step_run(dr, STEP_CONSTANT_MEMORY, llvm, NULL, NULL);
+    if (status == 0)
         status = step_run(dr, STEP_GRID_CONSTANTS, llvm, NULL, NULL);
     if (status == 0 && command_has_variables(&dr->options))
         status = step_run(dr, STEP_DEBUG_DATA, llvm, NULL, NULL);

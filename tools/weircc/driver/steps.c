@@ -8,6 +8,7 @@
 #include "weircc/ccbin/host_text.h"
 #include "weircc/device/llvm/bools.h"
 #include "weircc/device/llvm/casts.h"
+#include "weircc/device/llvm/constant_memory.h"
 #include "weircc/device/llvm/debug_data.h"
 #include "weircc/device/llvm/grid_constants.h"
 #include "weircc/device/llvm/math_calls.h"
@@ -59,6 +60,11 @@ static bool rewrite_casts(const char *const *files, struct diag *d)
 static bool lower_casts(const char *const *files, struct diag *d)
 {
     return file_rewrite(files[0], casts_lower, d);
+}
+
+static bool rewrite_constant_memory(const char *const *files, struct diag *d)
+{
+    return file_rewrite(files[0], constant_memory_rewrite, d);
 }
 
 static bool rewrite_grid_constants(const char *const *files, struct diag *d)
@@ -121,6 +127,7 @@ static const struct {
     [STEP_BOOLS] = {"bools", 1, rewrite_bools},
     [STEP_CASTS] = {"casts", 1, rewrite_casts},
     [STEP_CASTS_LOWER] = {"casts-lower", 1, lower_casts},
+    [STEP_CONSTANT_MEMORY] = {"constant-memory", 1, rewrite_constant_memory},
     [STEP_GRID_CONSTANTS] = {"grid-constants", 1, rewrite_grid_constants},
     [STEP_DEBUG_DATA] = {"debug-data", 1, rewrite_debug_data},
     [STEP_MODIFIERS] = {"modifiers", 1, rewrite_modifiers},

@@ -11,6 +11,9 @@
 /* What static shared memory of a kernel may take; dynamic shared memory may be larger. */
 enum { STATIC_SHARED_MAX = 48 << 10 };
 
+/* What the .const variables of a module may take. */
+enum { CONSTANT_MAX = 64 << 10 };
+
 /* ---- what the parser refuses ---- */
 
 /* The beginning of a line (from 1). */
@@ -253,6 +256,25 @@ static void check_kernel(struct report *r, const struct ptx_func *entry)
     ptx_reach_free(&reached);
 }
 
+/* A module's constant memory is all its kernels', whichever use it. */
+static void check_constants(struct report *r, const struct ptx_module *m)
+{
+    uint64_t bytes = 0;
+    for (int32_t n = 0; n < m->nvars; n++) {
+        const struct ptx_var *v = m->vars[n];
+        uint64_t align = v->align > 0 ? v->align : 1;
+        if (v->space == PTX_SPACE_CONST && !v->unsized && v->linkage != PTX_LINK_EXTERN)
+            bytes = (bytes + align - 1) / align * align + v->size;
+    }
+    if (bytes <= CONSTANT_MAX)
+        return;
+    sb_printf(r->messages,
+              "%s: error: the __constant__ variables of this file have %llu bytes (0x%llx), and "
+              "there may be 65536 (0x10000)\n",
+              r->source, (unsigned long long)bytes, (unsigned long long)bytes);
+    r->errors++;
+}
+
 bool device_check(const char *ptx, const char *with_lines, const char *source, bool relocatable,
                   struct strbuf *messages, struct device_findings *found)
 {
@@ -268,6 +290,7 @@ bool device_check(const char *ptx, const char *with_lines, const char *source, b
         report_refused(ptx, with_lines, source, &why, messages);
         return false;
     }
+    check_constants(&r, m);
     bool suspect = is_suspect(m, relocatable);
     for (int32_t n = 0; suspect && n < m->nfuncs; n++)
         if (m->funcs[n]->is_entry && m->funcs[n]->has_body)

@@ -2,8 +2,8 @@
  *
  * Kernels are compiled when they are launched, and would be refused only then: instructions of asm
  * statements that PTX does not have, functions that are defined nowhere, more static shared memory
- * than there may be. What PTX has and the device does not support is no mistake of the program's,
- * and is refused when it is loaded. */
+ * or constant memory than there may be. What PTX has and the device does not support is no mistake
+ * of the program's, and is refused when it is loaded. */
 #ifndef WEIRCC_DEVICE_CHECK_H
 #define WEIRCC_DEVICE_CHECK_H
 

@@ -1,0 +1,239 @@
+/* Variables from constant to global memory, in LLVM text; see constant_memory.h.
+ *
+ *     @x = internal addrspace(4) constant [2 x i32] [i32 1, i32 2], align 4
+ *     ... ptr addrspacecast (ptr addrspace(4) @x to ptr) ...
+ * becomes the same with addrspace(1). The front end refers to variables in this form alone, as
+ * pointers of the language are generic; a variable with any other use stays where it is. */
+#include "weircc/device/llvm/constant_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char space[] = "addrspace(4)";
+static const char before_use[] = "addrspacecast (ptr addrspace(4) ", after_use[] = " to ptr)";
+static const char annotations[] = "@llvm.global.annotations = ";
+
+struct variable {
+    const char *name; /* with @ and quotes */
+    size_t size;
+    bool stays;
+    const char *debug; /* "!7": its node of debug data, or NULL */
+    size_t debug_size;
+};
+
+struct variables {
+    struct variable *items;
+    size_t count, cap;
+};
+
+static bool starts(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static const char *next_line(const char *line)
+{
+    line += strcspn(line, "\n");
+    return line + (*line == '\n');
+}
+
+/* Characters of the name at the @. */
+static size_t name_size(const char *at)
+{
+    if (at[1] == '"')
+        return strcspn(at + 2, "\"\n") + 3;
+    return strcspn(at, " ,(){}[]\n");
+}
+
+/* "addrspace(4)" in the line, when that defines a variable in constant memory; else NULL. */
+static const char *definition_space(const char *line)
+{
+    if (*line != '@')
+        return NULL;
+    const char *p = line + name_size(line), *found = NULL;
+    if (!starts(p, " = "))
+        return NULL;
+    for (p += strlen(" = "); *p != '\n' && *p != '\0'; p += strcspn(p, " \n"), p += *p == ' ') {
+        if (starts(p, "global ") || starts(p, "constant "))
+            return found;
+        if (starts(p, "external ") || starts(p, "extern_weak ") || starts(p, "alias "))
+            return NULL;
+        if (starts(p, space))
+            found = p;
+    }
+    return NULL;
+}
+
+static struct variable *find(const struct variables *v, const char *name, size_t size)
+{
+    for (size_t i = 0; i < v->count; i++)
+        if (v->items[i].size == size && memcmp(v->items[i].name, name, size) == 0)
+            return &v->items[i];
+    return NULL;
+}
+
+static void find_debug(struct variable *v, const char *line)
+{
+    static const char attachment[] = ", !dbg !";
+    size_t n = strcspn(line, "\n");
+    for (const char *p = line;
+         (p = memmem(p, n - (size_t)(p - line), attachment, sizeof attachment - 1)) != NULL;) {
+        p += strlen(", !dbg ");
+        v->debug = p;
+        v->debug_size = 1 + strspn(p + 1, "0123456789");
+    }
+}
+
+static struct variables find_definitions(const char *llvm)
+{
+    struct variables v = {0};
+    for (const char *line = llvm; *line != '\0'; line = next_line(line))
+        if (definition_space(line) != NULL) {
+            struct variable new = {.name = line, .size = name_size(line)};
+            find_debug(&new, line);
+            vec_push(&v, new);
+        }
+    return v;
+}
+
+/* The variable that is used at the @; its own definition is no use. NULL: none of them. */
+static struct variable *used(const struct variables *v, const char *llvm, const char *at)
+{
+    bool defines = at == llvm || at[-1] == '\n';
+    return defines ? NULL : find(v, at, name_size(at));
+}
+
+static bool is_plain_use(const char *llvm, const char *at)
+{
+    size_t n = strlen(before_use);
+    return (size_t)(at - llvm) > n && memcmp(at - n, before_use, n) == 0 &&
+           starts(at + name_size(at), after_use);
+}
+
+/* The next @ that begins a name; strings, which end with their line at the latest, are left out. */
+static const char *next_name(const char *p, const char *end)
+{
+    bool quoted = false;
+    for (; p < end; p++) {
+        if (*p == '\n')
+            quoted = false;
+        else if (*p == '"')
+            quoted = !quoted;
+        else if (*p == '@' && !quoted)
+            return p;
+    }
+    return NULL;
+}
+
+/* The line of annotations, or NULL. */
+static const char *find_annotations(const char *llvm)
+{
+    const char *at = llvm;
+    while ((at = strstr(at, annotations)) != NULL && at != llvm && at[-1] != '\n')
+        at++;
+    return at;
+}
+
+/* "ptr @.str.3": the string that holds our annotation; the caller frees it. NULL: there is none. */
+static char *find_mark(const char *llvm)
+{
+    const char *at = strstr(llvm, " c\"" CONSTANT_ANNOTATION "\\00\"");
+    while (at != NULL && at > llvm && at[-1] != '\n')
+        at--;
+    return at != NULL && *at == '@' ? xprintf(", ptr %.*s,", (int)name_size(at), at) : NULL;
+}
+
+/* What is marked stays: "{ ptr addrspacecast (ptr addrspace(4) @x to ptr), ptr @.str, ... }". */
+static void keep_marked(struct variables *v, const char *llvm)
+{
+    char *mark = find_mark(llvm);
+    const char *line = mark != NULL ? find_annotations(llvm) : NULL;
+    const char *end = line != NULL ? line + strcspn(line, "\n") : NULL;
+    const char *at = line != NULL ? line + 1 : NULL;
+    for (; at != NULL && (at = next_name(at, end)) != NULL; at += name_size(at)) {
+        struct variable *x = find(v, at, name_size(at));
+        if (x != NULL && is_plain_use(llvm, at) &&
+            starts(at + name_size(at) + strlen(after_use), mark))
+            x->stays = true;
+    }
+    free(mark);
+}
+
+static void keep_used_otherwise(struct variables *v, const char *llvm)
+{
+    const char *end = llvm + strlen(llvm);
+    for (const char *at = llvm; (at = next_name(at, end)) != NULL; at += name_size(at)) {
+        struct variable *x = used(v, llvm, at);
+        if (x != NULL && !is_plain_use(llvm, at))
+            x->stays = true;
+    }
+}
+
+static bool any_moves(const struct variables *v)
+{
+    for (size_t i = 0; i < v->count; i++)
+        if (!v->items[i].stays)
+            return true;
+    return false;
+}
+
+static void put_global(struct strbuf *out, const char **from, const char *at)
+{
+    sb_append(out, *from, (size_t)(at - *from));
+    sb_printf(out, "addrspace(1)");
+    *from = at + strlen(space);
+}
+
+/* A variable's node of debug data, which names the memory it is in unless that is global. */
+static void put_debug(struct strbuf *out, const struct variables *v, const char **from,
+                      const char *line)
+{
+    static const char where[] = "!DIExpression(DW_OP_constu, 4, DW_OP_swap, DW_OP_xderef)";
+    size_t n = strcspn(line, "\n"), name = strcspn(line, " \n");
+    const char *at = memmem(line, n, where, sizeof where - 1);
+    for (size_t i = 0; at != NULL && i < v->count; i++) {
+        const struct variable *x = &v->items[i];
+        if (x->stays || x->debug == NULL || x->debug_size != name ||
+            memcmp(x->debug, line, name) != 0)
+            continue;
+        sb_append(out, *from, (size_t)(at - *from));
+        sb_printf(out, "!DIExpression()");
+        *from = at + strlen(where);
+        return;
+    }
+}
+
+static void put_line(struct strbuf *out, const struct variables *v, const char *llvm,
+                     const char *line)
+{
+    const char *end = next_line(line), *from = line, *at = definition_space(line);
+    const struct variable *own = at != NULL ? find(v, line, name_size(line)) : NULL;
+    if (own != NULL && !own->stays)
+        put_global(out, &from, at);
+    if (memmem(line, (size_t)(end - line), before_use, sizeof before_use - 1) != NULL)
+        for (at = line; (at = next_name(at, end)) != NULL; at += name_size(at)) {
+            const struct variable *x = used(v, llvm, at);
+            if (x != NULL && !x->stays)
+                put_global(out, &from, at - strlen(space) - 1);
+        }
+    if (*line == '!')
+        put_debug(out, v, &from, line);
+    sb_append(out, from, (size_t)(end - from));
+}
+
+void constant_memory_rewrite(const char *llvm, struct strbuf *out)
+{
+    struct variables v = find_definitions(llvm);
+    keep_marked(&v, llvm);
+    if (any_moves(&v))
+        keep_used_otherwise(&v, llvm);
+    /* PTX has no place for annotations, and they would keep variables that nothing else uses */
+    const char *dropped = find_annotations(llvm);
+    if (dropped == NULL && !any_moves(&v))
+        sb_append(out, llvm, strlen(llvm));
+    else
+        for (const char *line = llvm; *line != '\0'; line = next_line(line))
+            if (line != dropped)
+                put_line(out, &v, llvm, line);
+    free(v.items);
+}
