@@ -341,4 +341,144 @@ ok
 says has_lambda
 says has_constexpr
 says has_specific
+# Functions of the host that __host__ __device__ functions call, which kernels never come to: nvcc
+# warns. One that a kernel comes to ends it, with the function's name.
+cat >a.cu <<'END'
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+void plain(int);
+static int fixed(int x);
+namespace n { int deep(int a, int b = 3); template <class T> T same(T t) { return t; } }
+struct M {
+    int v;
+    int get(int) const;
+    static M make();
+    operator int *();
+    int operator()(int a) { return a; }
+    bool operator==(const M &o) const { return v == o.v; }
+};
+template <class T> struct Out {
+    T *p;
+    __host__ __device__ Out() { p = get(); }
+    T *get() { return new T; }
+};
+template <class F> void pass(F f) { f(1); }
+template <class T> __host__ __device__ T two(T t) { return t > 100 ? n::same(t) : t; }
+__host__ __device__ void unused(int x) { plain(x); }
+__host__ __device__ int g(int x)
+{
+    M m{1};
+    switch (x) {
+    case 100: plain(x); break;
+    case 101: return fixed(x);
+    case 102: return n::deep(x);
+    case 103: exit(3);
+    case 104: return m.get(3);
+    case 105: return M::make().v;
+    case 106: return m(3);
+    case 107: return m == M{2};
+    case 108: return *(int *)m;
+    case 109: return two(x);
+    case 110: abort();
+    case 111: return Out<int>().p != nullptr;
+    }
+    return x + 1;
+}
+__global__ void k(int *p, int x) { *p = g(x); }
+void plain(int x) { printf("plain %d\n", x); }
+static int fixed(int x) { return x * 2; }
+int n::deep(int a, int b) { return a + b; }
+int M::get(int) const { return v; }
+M::operator int *() { return &v; }
+M M::make() { return {}; }
+int main(int argc, char **argv)
+{
+    void (*address)(int) = &plain;
+    std::thread thread(plain, g(101));
+    thread.join();
+    pass(plain);
+    pass(fixed);
+    address(g(102));
+    int *p;
+    cudaMallocManaged(&p, sizeof *p);
+    k<<<1, 1>>>(p, argc > 1 ? atoi(argv[1]) : 41);
+    cudaError_t error = cudaDeviceSynchronize();
+    printf("is %d, %s\n", error == cudaSuccess ? *p : 0, cudaGetErrorName(error));
+    return 0;
+}
+END
+run weircc a.cu -o program -Xcompiler -Wall,-Wextra,-Wno-implicit-fallthrough
+ok
+says "a.cu:27:15: warning: calling a __host__ function ('plain') from a __host__ __device__ function is not allowed"
+says "warning: calling a __host__ function ('exit') from"
+says_not "unused"
+run ./program
+ok
+says "plain 202"
+says "plain 105"
+says "is 42, cudaSuccess"
+comes_to() { # comes_to ARGUMENT FUNCTION
+    run ./program "$1"
+    ok
+    says "$2: block: [0,0,0], thread: [0,0,0] Assertion \`device code calls a __host__ function\` failed."
+    says "is 0, cudaErrorAssert"
+}
+comes_to 100 "a.cu:4: void plain(int)"
+comes_to 101 "int fixed(int)"
+comes_to 102 "int n::deep(int, int)"
+comes_to 103 "exit(int)"
+comes_to 104 "int M::get(int) const"
+comes_to 105 "M M::make()"
+comes_to 106 "int M::operator()(int)"
+comes_to 107 "bool M::operator==(const M &) const"
+comes_to 108 "M::operator int *()"
+comes_to 109 "T n::same(T) [T = int]"
+comes_to 110 "abort()"
+comes_to 111 "T *Out<int>::get() [T = int]"
+run weircc -w -c a.cu
+ok
+says_not warning
+run weircc --host-frontend=ccbin -ccbin g++ a.cu -o program
+ok
+run ./program
+says "is 42, cudaSuccess"
+# In two files of relocatable device code.
+cat >a.cu <<'END'
+#include <cstdlib>
+__host__ __device__ void die() { exit(1); }
+__global__ void k(int *p) { if (*p > 3) die(); }
+int main() { return 0; }
+END
+sed 's/die/end/; s/k(int/l(int/; /main/d' a.cu >b.cu
+run weircc -rdc=true a.cu b.cu -o program
+ok
+# A function of the device or a kernel may not, and what it says of the others stays.
+cat >a.cu <<'END'
+void plain(int);
+__host__ __device__ int g(int x) { if (x > 4) plain(x); return x; }
+__device__ int h(int x) { if (x > 4) plain(x); return x; }
+END
+run weircc -c a.cu
+fails
+says "call to __host__ function from __device__ function"
+cat >a.cu <<'END'
+template <class T> void plain(T);
+__host__ __device__ int g(int x) { if (x > 4) plain(x); return x; }
+template <class T> __global__ void k(T x) { if (x > 4) plain(x); }
+void f() { k<<<1, 1>>>(4); }
+END
+run weircc -c a.cu
+fails
+says "call to __host__ function from __global__ function"
+# A constructor that has to initialize what it has: as clang says it.
+cat >a.cu <<'END'
+struct B { B(int); };
+struct C : B { C(int, int); };
+__host__ __device__ int g(int x) { if (x > 4) C c(x, 2); return x; }
+END
+run weircc -c a.cu
+fails
+says "reference to __host__ function 'C' in __host__ __device__ function"
+says_not "must explicitly initialize"
 done_

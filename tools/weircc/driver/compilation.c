@@ -65,8 +65,11 @@ static bool rewrite(struct compilation *c, enum pass pass, const char *text)
     struct diag *d = &c->dr->diag;
     if (c->dr->work.dryrun)
         return true;
+    struct mend_plan plan = c->plan;
+    if (pass == PASS_HOST)
+        plan.host_calls = (struct host_calls){0};
     /* the host pass may have nothing to mend of what the device pass had */
-    if (c->mend && !mend_file(text, &c->plan, d) && (pass == PASS_DEVICE || d->text[0] != '\0'))
+    if (c->mend && !mend_file(text, &plan, d) && (pass == PASS_DEVICE || d->text[0] != '\0'))
         return false;
     if (c->launches &&
         !launches_rewrite_file(text, pass == PASS_DEVICE ? LAUNCH_DEVICE : LAUNCH_HOST, d))
@@ -102,6 +105,9 @@ static int run_rewritten(struct compilation *c, enum pass pass, const struct str
     list_add(&rest, "-Wno-parentheses-equality"); /* those of macros are the program's now */
     if (c->mend)
         list_add(&rest, "-ferror-limit=0"); /* all that is to be learnt, at once */
+    if (c->mend && c->plan.host_calls.warnings.count > 0 && pass == PASS_DEVICE)
+        list_add(&rest,
+                 "-Wno-unused-parameter"); /* those of overloads; the host pass has the rest */
     if (c->mend && c->plan.delayed && pass == PASS_DEVICE)
         list_add(&rest, "-fdelayed-template-parsing");
     /* what only launches or bodies use that the host does not have seems unused there; about that
@@ -169,6 +175,7 @@ static int run_learning(struct compilation *c, enum pass pass, const struct strl
 static bool learn_slips(struct compilation *c, const struct strbuf *errors)
 {
     char *plain = excerpts_plain(errors->items, errors->count);
+    c->plan.host_calls.kernels = c->launches;
     bool more = mend_learn(plain, &c->plan);
     free(plain);
     return more;
@@ -205,6 +212,9 @@ int run_pass(struct compilation *c, enum pass pass, const struct strlist *comman
         mended_messages_choose(&refused, &errors);
     sb_free(&refused);
     c->mend = status == 0 ? c->mend : mending;
+    if (status == 0 && pass == PASS_DEVICE && !c->dr->options.given[OPT_disable_warnings])
+        for (size_t i = 0; i < c->plan.host_calls.warnings.count; i++)
+            sb_printf(&errors, "%s", c->plan.host_calls.warnings.items[i]);
     show(c, &errors);
     return status;
 }

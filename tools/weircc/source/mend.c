@@ -129,6 +129,7 @@ bool mend_learn(const char *messages, struct mend_plan *plan)
     more |= learn_builtins(messages, &plan->builtins);
     more |= specifiers_learn(messages, &plan->specifiers);
     more |= constexprs_learn(messages, &plan->constexprs);
+    more |= host_calls_learn(messages, &plan->host_calls);
     plan->unions |= unions;
     plan->guides |= guides;
     plan->pragmas |= pragmas;
@@ -606,7 +607,10 @@ int mend_text(const char *text, const struct mend_plan *plan, struct strbuf *out
             copy_shared(&f, from);
     }
     free(f.launches.items);
-    return f.changes + (plan->pragmas || plan->delayed ? 1 : 0);
+    return f.changes + (plan->pragmas || plan->delayed || plan->host_calls.all ||
+                                plan->host_calls.left.count > 0
+                            ? 1
+                            : 0);
 }
 
 /* Makes another text of it by one kind of mending. */
@@ -638,6 +642,12 @@ bool mend_file(const char *path, const struct mend_plan *plan, struct diag *d)
         0) {
         struct strbuf written = {0};
         changes += constexprs_write(out.items, &plan->constexprs, &written);
+        sb_free(&out);
+        out = written;
+    }
+    if (plan->host_calls.places.count + plan->host_calls.library.count > 0) {
+        struct strbuf written = {0};
+        changes += host_calls_write(out.items, &plan->host_calls, &written);
         sb_free(&out);
         out = written;
     }

@@ -23,6 +23,7 @@
  *   declarations.h), and default arguments that are added to the definition of a template's member.
  * - Functions that are constexpr in name only, and what constant expressions say (constexprs.h).
  * - Extern variables of the device that are definitions (externs.h).
+ * - Functions of the host that __host__ __device__ functions call (host_calls.h).
  *
  * Programs have them, so a file that clang refuses for one of these is compiled again from its
  * preprocessed text, in which they are mended. Nothing else is changed, and no line moves. */
@@ -32,6 +33,7 @@
 #include "base/base.h"
 #include "weircc/options/options.h"
 #include "weircc/source/constexprs.h"
+#include "weircc/source/host_calls.h"
 #include "weircc/source/specifiers.h"
 
 /* What is to be mended beyond what shows in the text alone. */
@@ -46,10 +48,11 @@ struct mend_plan {
     bool pragmas; /* lines that macros stand for: nothing but to read the text again */
     struct specifier_places specifiers; /* of functions whose declarations differ in them */
     struct constexpr_places constexprs;
-    struct strlist members;   /* names of member templates before which the word is missing */
-    bool unrolls;             /* lines of #pragma unroll */
-    struct strlist variables; /* extern variables of the device that are definitions */
-    struct strlist builtins;  /* static functions of the program named as clang's own */
+    struct host_calls host_calls; /* in the device pass */
+    struct strlist members;       /* names of member templates before which the word is missing */
+    bool unrolls;                 /* lines of #pragma unroll */
+    struct strlist variables;     /* extern variables of the device that are definitions */
+    struct strlist builtins;      /* static functions of the program named as clang's own */
 };
 
 /* Adds what clang's messages say to the plan. True when mending by it may help more than before. */

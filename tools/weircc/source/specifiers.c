@@ -94,6 +94,12 @@ static bool read_place(const char *p, const struct message *m, struct specifier_
     return true;
 }
 
+bool specifier_place_read(const char *message, struct specifier_place *place)
+{
+    struct message m;
+    return read_message(message, &m) && read_place(message, &m, place);
+}
+
 /* Adds it, unless it is known. */
 static bool add_place(struct specifier_places *places, struct specifier_place *place, bool host)
 {
@@ -111,6 +117,11 @@ static bool add_place(struct specifier_places *places, struct specifier_place *p
     place->host = host;
     vec_push(places, *place);
     return true;
+}
+
+bool specifier_places_add(struct specifier_places *places, struct specifier_place *place)
+{
+    return add_place(places, place, false);
 }
 
 /* What a definition is refused for. */
@@ -191,6 +202,25 @@ static const char *find_word(const char *line, size_t n, const struct specifier_
             ++ordinal == place->ordinal)
             return p;
     return NULL;
+}
+
+const char *specifier_place_find(const char *text, const struct specifier_place *place)
+{
+    struct strbuf file = {0};
+    const char *found = NULL;
+    long number = 0;
+    for (const char *p = text; *p != '\0' && found == NULL;) {
+        size_t n = strcspn(p, "\n");
+        n += p[n] == '\n';
+        if (!read_marker(p, &file, &number)) {
+            if (number == place->line && file.count > 0 && strcmp(file.items, place->file) == 0)
+                found = find_word(p, n, place);
+            number++;
+        }
+        p += n;
+    }
+    sb_free(&file);
+    return found;
 }
 
 static const char *back_over_blanks(const char *begin, const char *p)
