@@ -475,7 +475,8 @@ static void test_grid_constants(void)
 }
 
 /* What has no mark moves, wherever it is used, with what debuggers are told of it. What is marked,
- * only declared or used in a way that is not known stays, and so do strings. */
+ * only declared or used in a way that is not known stays, and so do strings. Other annotations than
+ * the mark stay, too. */
 static void test_constant_memory(void)
 {
 #define USE(space, name) "addrspacecast (ptr addrspace(" space ") @" name " to ptr)"
@@ -503,14 +504,25 @@ static void test_constant_memory(void)
 #define NODES(where)                                                                               \
     "!0 = !DIGlobalVariableExpression(var: !1, expr: !DIExpression(" where "))\n"                  \
     "!2 = !DIGlobalVariableExpression(var: !3, expr: !DIExpression(" XDEREF "))\n"
-#define XDEREF            "DW_OP_constu, 4, DW_OP_swap, DW_OP_xderef"
-#define ENTRY(name, text) "{ ptr, ptr, i32 } { ptr " USE("4", name) ", ptr @" text ", i32 7 }"
+#define XDEREF                   "DW_OP_constu, 4, DW_OP_swap, DW_OP_xderef"
+#define TYPE                     "{ ptr, ptr, i32 }"
+#define ENTRY(space, name, text) TYPE " { ptr " USE(space, name) ", ptr @" text ", i32 7 }"
+#define ANNOTATIONS              "@llvm.global.annotations = appending global "
+#define KERNEL_NOTE              TYPE " { ptr @kernel, ptr @.str.1, i32 7 }"
     struct strbuf sb = {0};
     constant_memory_rewrite(
-        TEXT("4") "@llvm.global.annotations = appending global [2 x { ptr, ptr, "
-                  "i32 }] [" ENTRY("m", ".str") ", " ENTRY("a", ".str.1") "]\n" CODE("4")
-                      NODES(XDEREF),
+        TEXT("4") ANNOTATIONS
+        "[4 x " TYPE "] [" ENTRY("4", "m", ".str") ", " KERNEL_NOTE ", " ENTRY(
+            "4", "m", ".str") ", " ENTRY("4", "a", ".str.1") "], section \"x\"\n" CODE("4")
+            NODES(XDEREF),
         &sb);
+    CHECK_STR(sb.items, TEXT("1") ANNOTATIONS "[2 x " TYPE "] [" KERNEL_NOTE ", " ENTRY(
+                            "1", "a", ".str.1") "], section \"x\"\n" CODE("1") NODES(""));
+    sb_free(&sb);
+    constant_memory_rewrite(TEXT("4") ANNOTATIONS "[1 x " TYPE
+                                                  "] [" ENTRY("4", "m", ".str") "]\n" CODE("4")
+                                                      NODES(XDEREF),
+                            &sb);
     CHECK_STR(sb.items, TEXT("1") CODE("1") NODES(""));
     sb_free(&sb);
     /* nothing is to be done */

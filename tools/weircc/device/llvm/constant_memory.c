@@ -203,8 +203,7 @@ static void put_debug(struct strbuf *out, const struct variables *v, const char 
     }
 }
 
-static void put_line(struct strbuf *out, const struct variables *v, const char *llvm,
-                     const char *line)
+static void put_line(struct strbuf *out, const struct variables *v, const char *line)
 {
     const char *end = next_line(line), *from = line, *at = definition_space(line);
     const struct variable *own = at != NULL ? find(v, line, name_size(line)) : NULL;
@@ -212,7 +211,7 @@ static void put_line(struct strbuf *out, const struct variables *v, const char *
         put_global(out, &from, at);
     if (memmem(line, (size_t)(end - line), before_use, sizeof before_use - 1) != NULL)
         for (at = line; (at = next_name(at, end)) != NULL; at += name_size(at)) {
-            const struct variable *x = used(v, llvm, at);
+            const struct variable *x = used(v, line, at);
             if (x != NULL && !x->stays)
                 put_global(out, &from, at - strlen(space) - 1);
         }
@@ -221,19 +220,50 @@ static void put_line(struct strbuf *out, const struct variables *v, const char *
     sb_append(out, from, (size_t)(end - from));
 }
 
+/* The line of annotations without ours, which would keep variables that nothing else uses:
+ *
+ *     @llvm.global.annotations = appending global [2 x TYPE] [TYPE { ... }, TYPE { ... }], section
+ */
+static void put_annotations(struct strbuf *out, const struct variables *v, const char *llvm,
+                            const char *line)
+{
+    const char *end = next_line(line), *type = strchr(line, '{'), *first = strstr(type, "] [");
+    char *mark = find_mark(llvm);
+    struct strbuf kept = {0}, text = {0};
+    int count = 0;
+    size_t n = (size_t)(first - type); /* of "{ ptr, ptr, ptr, i32, ptr }" */
+    const char *p = first + strlen("] [");
+    while (strncmp(p, type, n) == 0) {
+        const char *after = p + n;
+        after += strcspn(after, "}\n") + 1;
+        if (mark == NULL || memmem(p, (size_t)(after - p), mark, strlen(mark)) == NULL)
+            sb_printf(&kept, "%s%.*s", count++ > 0 ? ", " : "", (int)(after - p), p);
+        p = after + (starts(after, ", ") ? 2 : 0);
+    }
+    if (count > 0) {
+        sb_printf(&text, "%sappending global [%d x %.*s] [%s%.*s", annotations, count, (int)n, type,
+                  kept.items, (int)(end - p), p);
+        put_line(out, v, text.items);
+    }
+    sb_free(&kept);
+    sb_free(&text);
+    free(mark);
+}
+
 void constant_memory_rewrite(const char *llvm, struct strbuf *out)
 {
     struct variables v = find_definitions(llvm);
     keep_marked(&v, llvm);
     if (any_moves(&v))
         keep_used_otherwise(&v, llvm);
-    /* PTX has no place for annotations, and they would keep variables that nothing else uses */
-    const char *dropped = find_annotations(llvm);
-    if (dropped == NULL && !any_moves(&v))
+    const char *annotated = find_annotations(llvm);
+    if (annotated == NULL && !any_moves(&v))
         sb_append(out, llvm, strlen(llvm));
     else
         for (const char *line = llvm; *line != '\0'; line = next_line(line))
-            if (line != dropped)
-                put_line(out, &v, llvm, line);
+            if (line == annotated)
+                put_annotations(out, &v, llvm, line);
+            else
+                put_line(out, &v, line);
     free(v.items);
 }
