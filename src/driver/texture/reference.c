@@ -214,7 +214,15 @@ static CUresult reference_check(const struct reference *r, uint32_t tag)
     return handle_live(r, tag) ? driver_context(r->ctx) : driver_no_handle();
 }
 
-static CUresult check_texture(CUtexref t) { return reference_check(&t->r, TAG_TEXTURE_REF); }
+static CUresult check_texture(CUtexref t)
+{
+    return t != NULL ? reference_check(&t->r, TAG_TEXTURE_REF) : driver_no_handle();
+}
+
+static CUresult check_surface(CUsurfref s)
+{
+    return s != NULL ? reference_check(&s->r, TAG_SURFACE_REF) : driver_no_handle();
+}
 
 WEIR_API CUresult cuTexRefDestroy(CUtexref t)
 {
@@ -335,7 +343,7 @@ WEIR_API CUresult cuTexRefSetAddress2D_v3(CUtexref t, const CUDA_ARRAY_DESCRIPTO
 WEIR_API CUresult cuSurfRefSetArray(CUsurfref s, CUarray a, unsigned int flags)
 {
     HOLD;
-    CUresult r = reference_check(&s->r, TAG_SURFACE_REF);
+    CUresult r = check_surface(s);
     if (r == CUDA_SUCCESS)
         r = array_check(a);
     if (r == CUDA_SUCCESS && (flags != 0 || !(a->desc.Flags & CUDA_ARRAY3D_SURFACE_LDST)))
@@ -430,7 +438,7 @@ GET(cuTexRefGetMipmappedArray, (CUmipmappedArray * a, CUtexref t),
 WEIR_API CUresult cuSurfRefGetArray(CUarray *a, CUsurfref s)
 {
     HOLD;
-    CUresult r = reference_check(&s->r, TAG_SURFACE_REF);
+    CUresult r = check_surface(s);
     if (r == CUDA_SUCCESS && (a == NULL || s->r.bound != BOUND_ARRAY))
         r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)
