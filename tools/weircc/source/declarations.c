@@ -263,8 +263,9 @@ static void sort_declarations(struct rewriter *r)
         if (!f->defined && f->qualified == f->name)
             vec_push(&r->declarations, ((struct named){tok(r, f->name), i}));
     }
-    qsort(r->declarations.items, r->declarations.count, sizeof *r->declarations.items,
-          compare_named);
+    if (r->declarations.count > 0)
+        qsort(r->declarations.items, r->declarations.count, sizeof *r->declarations.items,
+              compare_named);
 }
 
 /* The first declaration of that name, or where it would be. */
@@ -419,7 +420,8 @@ static int compare_edits(const void *a, const void *b)
 static void write_text(struct rewriter *r, const char *text, struct strbuf *out)
 {
     const char *done = text;
-    qsort(r->edits.items, r->edits.count, sizeof *r->edits.items, compare_edits);
+    if (r->edits.count > 0)
+        qsort(r->edits.items, r->edits.count, sizeof *r->edits.items, compare_edits);
     for (size_t i = 0; i < r->edits.count; i++) {
         struct edit *e = &r->edits.items[i];
         sb_append(out, done, (size_t)(tok(r, e->at)->p - done));
