@@ -47,7 +47,7 @@ ALLOWED = {
     "devlib": set(),
 }
 # The directories of tools/weircc, each of which may include headers of those before it.
-WEIRCC = ["options", "work", "toolkit", "source", "objects", "device", "ccbin", "messages", "driver"]
+WEIRCC = ["options", "files", "toolkit", "source", "objects", "device", "ccbin", "messages", "driver"]
 # Single headers beyond that.
 ALSO = set()
 MAX_LINES, MAX_FILES = 820, 46

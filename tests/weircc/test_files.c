@@ -12,7 +12,7 @@
 #include "weircc/objects/fatbin.h"
 #include "weircc/objects/rdc_asm.h"
 #include "weircc/source/mend.h"
-#include "weircc/work/depfile.h"
+#include "weircc/files/depfile.h"
 
 static void write_bytes(const char *path, const void *bytes, size_t n)
 {

@@ -9,7 +9,7 @@
 #include "runtime/program/offload.h"
 #include "weircc/ccbin/host_text.h"
 #include "weircc/objects/fatbin.h"
-#include "weircc/work/files.h"
+#include "weircc/files/files.h"
 
 /* A kernel or variable of the PTX. */
 struct symbol {

@@ -7,7 +7,7 @@
 #include "weircc/ccbin/declaration.h"
 #include "weircc/ccbin/parameters.h"
 #include "weircc/source/cuda_text.h"
-#include "weircc/work/files.h"
+#include "weircc/files/files.h"
 
 enum { NONE = CUDA_TEXT_NONE };
 

@@ -1,7 +1,7 @@
 /* From the command line to a build; see driver.h. */
 #include "weircc/driver/driver.h"
 #include "weircc/driver/standard_input.h"
-#include "weircc/work/files.h"
+#include "weircc/files/files.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,8 +10,8 @@
 #include "weircc/messages/mended_messages.h"
 #include "weircc/source/kernel_bodies.h"
 #include "weircc/source/launches.h"
-#include "weircc/work/depfile.h"
-#include "weircc/work/files.h"
+#include "weircc/files/depfile.h"
+#include "weircc/files/files.h"
 
 char *intermediate(struct driver *dr, const char *source, const char *suffix)
 {

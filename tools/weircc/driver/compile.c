@@ -10,8 +10,8 @@
 #include "weircc/driver/steps.h"
 #include "weircc/objects/elf.h"
 #include "weircc/source/mend.h"
-#include "weircc/work/depfile.h"
-#include "weircc/work/files.h"
+#include "weircc/files/depfile.h"
+#include "weircc/files/files.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "weircc/options/arch.h"
 #include "weircc/options/options.h"
 #include "weircc/toolkit/toolchain.h"
-#include "weircc/work/work.h"
+#include "weircc/files/work.h"
 
 #define WEIRCC_CUDA_MAJOR 13
 #define WEIRCC_CUDA_MINOR 0

@@ -1,7 +1,7 @@
 /* After compilation: programs, shared and static libraries, device linking, running. */
 #include "weircc/driver/steps.h"
 #include "weircc/objects/device_link.h"
-#include "weircc/work/files.h"
+#include "weircc/files/files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

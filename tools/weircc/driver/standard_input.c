@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "weircc/work/files.h"
+#include "weircc/files/files.h"
 
 static bool read_text(struct strbuf *text, struct diag *d)
 {

@@ -18,7 +18,7 @@
 #include "weircc/objects/entities.h"
 #include "weircc/objects/fatbin.h"
 #include "weircc/objects/rdc_asm.h"
-#include "weircc/work/files.h"
+#include "weircc/files/files.h"
 
 /* The steps, each with the files that it is given. */
 static bool fatbin(const char *const *files, struct diag *d)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "weircc/work/files.h"
+#include "weircc/files/files.h"
 
 /* A string literal of C++98 for each line. */
 static void add_literals(struct strbuf *out, const char *text)

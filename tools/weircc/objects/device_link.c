@@ -3,7 +3,7 @@
 #include "weircc/objects/device_link.h"
 
 #include "container/container.h"
-#include "weircc/work/files.h"
+#include "weircc/files/files.h"
 
 #include <stdlib.h>
 #include <string.h>

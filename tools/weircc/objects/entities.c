@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "weircc/options/options.h"
-#include "weircc/work/files.h"
+#include "weircc/files/files.h"
 
 static const char stub[] = "__device_stub__";
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "weircc/work/files.h"
+#include "weircc/files/files.h"
 
 enum {
     FATBIN_VERSION = 1,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "weircc/source/cuda_text.h"
 
 enum { NONE = CUDA_TEXT_NONE };
@@ -19,17 +20,11 @@ static const char *in_line(const char *line, const char *words)
     return at != NULL && at < line + strcspn(line, "\n") ? at : NULL;
 }
 
-static const char *next_line(const char *p)
-{
-    p += strcspn(p, "\n");
-    return p + (*p == '\n');
-}
-
 /* Whether the file has errors that nvcc says as well: code of the device alone calls functions of
  * the host, or a function throws. */
 static bool refused_anyway(const char *messages)
 {
-    for (const char *p = messages; *p != '\0'; p = next_line(p))
+    for (const char *p = messages; *p != '\0'; p = text_next_line(p))
         if (in_line(p, "call to __host__ function from __device__ function") != NULL ||
             in_line(p, "call to __host__ function from __global__ function") != NULL ||
             in_line(p, "error: cannot use 'throw' in ") != NULL ||
@@ -55,7 +50,7 @@ static bool find_place(const char *error, const char *name, struct specifier_pla
 {
     char *note = xprintf("note: '%s' declared here", name);
     bool found = false;
-    for (const char *p = next_line(error); *p != '\0' && !found; p = next_line(p)) {
+    for (const char *p = text_next_line(error); *p != '\0' && !found; p = text_next_line(p)) {
         if (in_line(p, ": error: ") != NULL || in_line(p, ": warning: ") != NULL)
             break;
         found = in_line(p, note) != NULL && specifier_place_read(p, place);
@@ -85,7 +80,7 @@ static char *key_of(const struct specifier_place *place)
 static bool learn_constructors(const char *messages, struct host_calls *calls)
 {
     bool more = false;
-    for (const char *p = messages; *p != '\0'; p = next_line(p)) {
+    for (const char *p = messages; *p != '\0'; p = text_next_line(p)) {
         struct specifier_place place = {0};
         if (in_line(p, "error: constructor for '") == NULL ||
             in_line(p, "' must explicitly initialize ") == NULL || !specifier_place_read(p, &place))
@@ -111,7 +106,7 @@ bool host_calls_learn(const char *messages, struct host_calls *calls)
     bool more = learn_constructors(messages, calls);
     if (calls->kernels || refused_anyway(messages))
         return false;
-    for (const char *p = messages; *p != '\0'; p = next_line(p)) {
+    for (const char *p = messages; *p != '\0'; p = text_next_line(p)) {
         struct specifier_place place = {0};
         char *name = called_name(p);
         if (name == NULL)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "weircc/source/cuda_text.h"
-#include "weircc/work/files.h"
+#include "weircc/files/files.h"
 
 bool launches_are_why(const char *messages)
 {

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "weircc/files/files.h"
 #include "weircc/source/declarations.h"
 #include "weircc/source/externs.h"
 #include "weircc/source/tokens.h"
 #include "weircc/source/unrolls.h"
-#include "weircc/work/files.h"
 
 /* Whether clang's messages are of the kind that mending may cure. */
 static bool may_help(const char *messages)
@@ -613,13 +613,20 @@ int mend_text(const char *text, const struct mend_plan *plan, struct strbuf *out
                             : 0);
 }
 
+/* The text becomes what one kind of mending has written. */
+static void exchange(struct strbuf *text, struct strbuf *written)
+{
+    sb_free(text);
+    *text = *written;
+    *written = (struct strbuf){0};
+}
+
 /* Makes another text of it by one kind of mending. */
 static int mend_by(int (*write)(const char *text, struct strbuf *out), struct strbuf *text)
 {
-    struct strbuf out = {0};
-    int changes = write(text->items, &out);
-    sb_free(text);
-    *text = out;
+    struct strbuf written = {0};
+    int changes = write(text->items, &written);
+    exchange(text, &written);
     return changes;
 }
 
@@ -628,36 +635,28 @@ bool mend_file(const char *path, const struct mend_plan *plan, struct diag *d)
     char *text = file_read(path, NULL, d);
     if (text == NULL)
         return false;
-    struct strbuf out = {0};
+    struct strbuf out = {0}, written = {0};
     int changes = mend_text(text, plan, &out);
     free(text);
     if (plan->specifiers.count > 0) {
-        struct strbuf specified = {0};
-        changes += specifiers_write(out.items, &plan->specifiers, &specified);
-        sb_free(&out);
-        out = specified;
+        changes += specifiers_write(out.items, &plan->specifiers, &written);
+        exchange(&out, &written);
     }
     if (plan->constexprs.variables.count + plan->constexprs.conditions.count +
             plan->constexprs.types.count + plan->constexprs.operators >
         0) {
-        struct strbuf written = {0};
         changes += constexprs_write(out.items, &plan->constexprs, &written);
-        sb_free(&out);
-        out = written;
+        exchange(&out, &written);
     }
     if (plan->host_calls.places.count + plan->host_calls.library.count > 0) {
-        struct strbuf written = {0};
         changes += host_calls_write(out.items, &plan->host_calls, &written);
-        sb_free(&out);
-        out = written;
+        exchange(&out, &written);
     }
     if (plan->declarations)
         changes += mend_by(declarations_write, &out);
     if (plan->variables.count > 0) {
-        struct strbuf defined = {0};
-        changes += externs_write_variables(out.items, &plan->variables, &defined);
-        sb_free(&out);
-        out = defined;
+        changes += externs_write_variables(out.items, &plan->variables, &written);
+        exchange(&out, &written);
     }
     if (plan->unrolls)
         changes += mend_by(unrolls_write, &out);

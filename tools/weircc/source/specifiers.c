@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "weircc/source/tokens.h"
 
 /* ---- what clang says ---- */
@@ -53,12 +54,6 @@ static bool line_says(const char *line, const char *words)
     return at != NULL && at < line + strcspn(line, "\n");
 }
 
-static const char *next_line(const char *p)
-{
-    p += strcspn(p, "\n");
-    return p + (*p == '\n');
-}
-
 /* The text of a line of an excerpt after its margin; NULL: it is none. */
 static const char *after_margin(const char *p)
 {
@@ -78,8 +73,8 @@ static int ordinal_of(const char *text, const char *at, size_t n)
 /* The place that a message names, by the line that it shows and the caret below. */
 static bool read_place(const char *p, const struct message *m, struct specifier_place *place)
 {
-    const char *source = next_line(p);
-    const char *caret = after_margin(next_line(source));
+    const char *source = text_next_line(p);
+    const char *caret = after_margin(text_next_line(source));
     source = after_margin(source);
     if (source == NULL || caret == NULL)
         return false;
@@ -143,7 +138,7 @@ bool specifiers_learn(const char *messages, struct specifier_places *places)
     bool more = false, pending = false;
     enum refusal refusal = OTHER;
     struct specifier_place definition = {0};
-    for (const char *p = messages; *p != '\0'; p = next_line(p)) {
+    for (const char *p = messages; *p != '\0'; p = text_next_line(p)) {
         struct message m;
         struct specifier_place declaration = {0};
         if (!read_message(p, &m))

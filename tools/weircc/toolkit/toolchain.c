@@ -1,7 +1,7 @@
 /* Finding the parts of the toolkit and the compilers it drives; see toolchain.h. */
 #include "weircc/toolkit/toolchain.h"
 #include "weircc/toolkit/cccl.h"
-#include "weircc/work/work.h"
+#include "weircc/files/work.h"
 
 #include <limits.h>
 #include <stdio.h>

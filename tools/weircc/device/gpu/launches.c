@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static const char configure_call[] = "  call void @_ZL13__weir_launch4dim3S_mP11CUstream_st(";
 static const char launched_call[] = "  call void @_ZL15__weir_launchedv(";
 
@@ -61,11 +63,6 @@ struct span {
 static struct span span_of(const char *from, const char *to)
 {
     return (struct span){from, (size_t)(to - from)};
-}
-
-static bool starts(const char *text, const char *prefix)
-{
-    return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
 static bool is_name(char c)
@@ -159,14 +156,14 @@ struct gpu_needs gpu_form_needs(const char *llvm)
     for (const char *line = llvm; *line != '\0';
          line += strcspn(line, "\n"), line += *line == '\n') {
         size_t n = strcspn(line, "\n");
-        if (starts(line, "declare ")) {
+        if (text_starts(line, "declare ")) {
             const char *at = memchr(line, '@', n);
             if (at == NULL)
                 continue;
-            needs.math = needs.math || starts(at, "@__nv_");
-            needs.launches = needs.launches || starts(at, "@__weir_launch_configure(") ||
-                             starts(at, "@__cudaCDP2") ||
-                             (starts(at, "@cuda") && runtime_name_end(at + 5) != NULL);
+            needs.math = needs.math || text_starts(at, "@__nv_");
+            needs.launches = needs.launches || text_starts(at, "@__weir_launch_configure(") ||
+                             text_starts(at, "@__cudaCDP2") ||
+                             (text_starts(at, "@cuda") && runtime_name_end(at + 5) != NULL);
         } else if (*line == '@') {
             needs.managed =
                 needs.managed || memmem(line, n, ", section \"weir_managed\"", 24) != NULL;
@@ -236,9 +233,9 @@ static const char *read_argument(const char *p, const char *end, struct argument
     while (p < end && *p == ' ') {
         word = ++p;
         p = skip_word(p, end);
-        if (starts(word, "byval(")) {
+        if (text_starts(word, "byval(")) {
             a->byval = span_of(word + 6, p - 1);
-        } else if (starts(word, "align ")) {
+        } else if (text_starts(word, "align ")) {
             a->align = (unsigned)strtoul(word + 6, NULL, 10);
         }
     }
@@ -352,8 +349,8 @@ static void copy_line(const struct renames *renames, struct strbuf *out, const c
     for (const char *at; (at = memchr(line, '@', (size_t)(end - line))) != NULL; first = false) {
         struct span name = name_at(at + 1);
         const struct renamed *renamed = find_renamed(renames, name);
-        bool runtime =
-            starts(name.text, "cuda") && name.size > 4 && runtime_name_end(name.text + 4) != NULL;
+        bool runtime = text_starts(name.text, "cuda") && name.size > 4 &&
+                       runtime_name_end(name.text + 4) != NULL;
         if (renamed != NULL && first && at == line)
             return;
         sb_append(out, line, (size_t)(at + 1 - line));
@@ -428,16 +425,16 @@ static void find_launches(const char *llvm, struct launches *l)
 {
     for (const char *line = llvm; *line != '\0';) {
         const char *end = line + strcspn(line, "\n");
-        if (starts(line, configure_call)) {
+        if (text_starts(line, configure_call)) {
             const char *open = line + sizeof configure_call - 2, *close = closing(open, end);
             struct pending p = {span_of(open + 1, close != NULL ? close : end), NULL};
             vec_push(&l->open, p);
-        } else if (starts(line, launched_call)) {
+        } else if (text_starts(line, launched_call)) {
             if (l->open.count > 0 && l->open.items[--l->open.count].call != NULL) {
                 struct pending p = l->open.items[l->open.count];
                 vec_push(&l->found, p);
             }
-        } else if (starts(line, "  call void ") && !starts(line, "  call void @llvm.") &&
+        } else if (text_starts(line, "  call void ") && !text_starts(line, "  call void @llvm.") &&
                    l->open.count > 0) {
             l->open.items[l->open.count - 1].call = line;
         } else if (*line == '}') {
@@ -463,7 +460,7 @@ static bool is_declared_function(const char *llvm, struct span name)
         const char *line = at;
         while (line > llvm && line[-1] != '\n')
             line--;
-        found = starts(line, "declare ");
+        found = text_starts(line, "declare ");
     }
     free(called);
     return found;
@@ -502,10 +499,11 @@ bool gpu_form_llvm(const char *llvm, struct strbuf *out, struct diag *d)
     for (const char *line = llvm; *line != '\0' && ok;) {
         const char *end = line + strcspn(line, "\n");
         end += *end == '\n';
-        const struct pending *launch = starts(line, "  call void ") ? launch_at(&l, line) : NULL;
+        const struct pending *launch =
+            text_starts(line, "  call void ") ? launch_at(&l, line) : NULL;
         if (launch != NULL)
             ok = write_launch(&r, line, end, launch->config);
-        else if (!starts(line, configure_call) && !starts(line, launched_call))
+        else if (!text_starts(line, configure_call) && !text_starts(line, launched_call))
             copy_line(&r.renames, out, line, end);
         line = end;
     }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static const char space[] = "addrspace(4)";
 static const char before_use[] = "addrspacecast (ptr addrspace(4) ", after_use[] = " to ptr)";
 static const char annotations[] = "@llvm.global.annotations = ";
@@ -26,17 +28,6 @@ struct variables {
     size_t count, cap;
 };
 
-static bool starts(const char *text, const char *prefix)
-{
-    return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-static const char *next_line(const char *line)
-{
-    line += strcspn(line, "\n");
-    return line + (*line == '\n');
-}
-
 /* Characters of the name at the @. */
 static size_t name_size(const char *at)
 {
@@ -51,14 +42,15 @@ static const char *definition_space(const char *line)
     if (*line != '@')
         return NULL;
     const char *p = line + name_size(line), *found = NULL;
-    if (!starts(p, " = "))
+    if (!text_starts(p, " = "))
         return NULL;
     for (p += strlen(" = "); *p != '\n' && *p != '\0'; p += strcspn(p, " \n"), p += *p == ' ') {
-        if (starts(p, "global ") || starts(p, "constant "))
+        if (text_starts(p, "global ") || text_starts(p, "constant "))
             return found;
-        if (starts(p, "external ") || starts(p, "extern_weak ") || starts(p, "alias "))
+        if (text_starts(p, "external ") || text_starts(p, "extern_weak ") ||
+            text_starts(p, "alias "))
             return NULL;
-        if (starts(p, space))
+        if (text_starts(p, space))
             found = p;
     }
     return NULL;
@@ -87,7 +79,7 @@ static void find_debug(struct variable *v, const char *line)
 static struct variables find_definitions(const char *llvm)
 {
     struct variables v = {0};
-    for (const char *line = llvm; *line != '\0'; line = next_line(line))
+    for (const char *line = llvm; *line != '\0'; line = text_next_line(line))
         if (definition_space(line) != NULL) {
             struct variable new = {.name = line, .size = name_size(line)};
             find_debug(&new, line);
@@ -107,7 +99,7 @@ static bool is_plain_use(const char *llvm, const char *at)
 {
     size_t n = strlen(before_use);
     return (size_t)(at - llvm) > n && memcmp(at - n, before_use, n) == 0 &&
-           starts(at + name_size(at), after_use);
+           text_starts(at + name_size(at), after_use);
 }
 
 /* The next @ that begins a name; strings, which end with their line at the latest, are left out. */
@@ -153,7 +145,7 @@ static void keep_marked(struct variables *v, const char *llvm)
     for (; at != NULL && (at = next_name(at, end)) != NULL; at += name_size(at)) {
         struct variable *x = find(v, at, name_size(at));
         if (x != NULL && is_plain_use(llvm, at) &&
-            starts(at + name_size(at) + strlen(after_use), mark))
+            text_starts(at + name_size(at) + strlen(after_use), mark))
             x->stays = true;
     }
     free(mark);
@@ -205,7 +197,7 @@ static void put_debug(struct strbuf *out, const struct variables *v, const char 
 
 static void put_line(struct strbuf *out, const struct variables *v, const char *line)
 {
-    const char *end = next_line(line), *from = line, *at = definition_space(line);
+    const char *end = text_next_line(line), *from = line, *at = definition_space(line);
     const struct variable *own = at != NULL ? find(v, line, name_size(line)) : NULL;
     if (own != NULL && !own->stays)
         put_global(out, &from, at);
@@ -227,7 +219,7 @@ static void put_line(struct strbuf *out, const struct variables *v, const char *
 static void put_annotations(struct strbuf *out, const struct variables *v, const char *llvm,
                             const char *line)
 {
-    const char *end = next_line(line), *type = strchr(line, '{'), *first = strstr(type, "] [");
+    const char *end = text_next_line(line), *type = strchr(line, '{'), *first = strstr(type, "] [");
     char *mark = find_mark(llvm);
     struct strbuf kept = {0}, text = {0};
     int count = 0;
@@ -238,7 +230,7 @@ static void put_annotations(struct strbuf *out, const struct variables *v, const
         after += strcspn(after, "}\n") + 1;
         if (mark == NULL || memmem(p, (size_t)(after - p), mark, strlen(mark)) == NULL)
             sb_printf(&kept, "%s%.*s", count++ > 0 ? ", " : "", (int)(after - p), p);
-        p = after + (starts(after, ", ") ? 2 : 0);
+        p = after + (text_starts(after, ", ") ? 2 : 0);
     }
     if (count > 0) {
         sb_printf(&text, "%sappending global [%d x %.*s] [%s%.*s", annotations, count, (int)n, type,
@@ -260,7 +252,7 @@ void constant_memory_rewrite(const char *llvm, struct strbuf *out)
     if (annotated == NULL && !any_moves(&v))
         sb_append(out, llvm, strlen(llvm));
     else
-        for (const char *line = llvm; *line != '\0'; line = next_line(line))
+        for (const char *line = llvm; *line != '\0'; line = text_next_line(line))
             if (line == annotated)
                 put_annotations(out, &v, llvm, line);
             else

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 struct rewriting {
     const char *llvm;
     struct strbuf *out;
@@ -15,11 +17,6 @@ struct rewriting {
     struct strbuf which;  /* and which of its parameters have the attribute: "i32 1, i32 3" */
     long next_node;
 };
-
-static bool starts(const char *line, const char *prefix)
-{
-    return strncmp(line, prefix, strlen(prefix)) == 0;
-}
 
 static const char *find_in_line(const char *line, const char *what)
 {
@@ -107,7 +104,7 @@ static bool take_annotation(struct rewriting *r, const char *line)
         return false;
     value += strlen("(ptr ");
     size_t size = strcspn(value, ",\n");
-    if (!starts(value + size, ", ptr @"))
+    if (!text_starts(value + size, ", ptr @"))
         return false;
     const char *name = value + size + strlen(", ptr ");
     char *wanted = xprintf(" %.*s,", (int)strcspn(name, ",\n"), name);
@@ -136,13 +133,13 @@ static void end_function(struct rewriting *r)
 static void put_line(struct rewriting *r, const char *line, size_t n)
 {
     static const char annotations[] = "!nvvm.annotations = !{";
-    if (starts(line, "define "))
+    if (text_starts(line, "define "))
         r->function = line;
     if (take_annotation(r, line))
         return;
     if (*line == '}' && r->function != NULL)
         end_function(r);
-    const char *end = starts(line, annotations) ? memchr(line, '}', n) : NULL;
+    const char *end = text_starts(line, annotations) ? memchr(line, '}', n) : NULL;
     if (end == NULL || r->list.count == 0) {
         sb_append(r->out, line, n);
         return;

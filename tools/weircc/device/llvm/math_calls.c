@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "weircc/options/options.h"
 
 /* What there is: by LLVM's name of an intrinsic, or by the C library's. */
@@ -89,12 +90,6 @@ static char *library_name(int i)
     return xprintf("__nv_%s%s", f->library != NULL ? f->library : f->name, i % 2 != 0 ? "f" : "");
 }
 
-static const char *next_line(const char *p)
-{
-    p += strcspn(p, "\n");
-    return p + (*p == '\n');
-}
-
 /* The name on a line that declares or defines a function, after its @; NULL: it does neither. */
 static const char *name_on_line(const char *line, bool *declares)
 {
@@ -108,7 +103,7 @@ static const char *name_on_line(const char *line, bool *declares)
 static bool read_known(const char *llvm, struct known *known)
 {
     bool any = strstr(llvm, "= frem ") != NULL || strstr(llvm, " @scalbln") != NULL, declares;
-    for (const char *line = llvm; *line != '\0'; line = next_line(line)) {
+    for (const char *line = llvm; *line != '\0'; line = text_next_line(line)) {
         const char *name = name_on_line(line, &declares);
         int i = name != NULL && declares ? find_function(name) : -1;
         if (i >= 0)
@@ -215,7 +210,7 @@ int math_calls_rewrite(const char *llvm, struct strbuf *out)
     sb_append(out, "", 0);
     bool any = read_known(llvm, &known);
     for (const char *line = llvm, *next; *line != '\0'; line = next) {
-        next = next_line(line);
+        next = text_next_line(line);
         size_t n = (size_t)(next - line);
         const char *name = any ? name_on_line(line, &declares) : NULL;
         int i = name != NULL && declares ? find_function(name) : -1;
@@ -246,7 +241,7 @@ bool math_calls_found_library(const char *llvm)
     static const char *const names[] = {"fdim", "ilogb",     "llrint",    "llround", "logb",
                                         "modf", "nextafter", "remainder", "remquo",  "scalbn"};
     bool declares;
-    for (const char *line = llvm; *line != '\0'; line = next_line(line)) {
+    for (const char *line = llvm; *line != '\0'; line = text_next_line(line)) {
         const char *name = name_on_line(line, &declares);
         if (name == NULL || !declares || strncmp(name, "__nv_", 5) != 0)
             continue;

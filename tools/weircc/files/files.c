@@ -1,5 +1,5 @@
 /* Writing whole files; see files.h. */
-#include "weircc/work/files.h"
+#include "weircc/files/files.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Reading and writing rules for make; see depfile.h. */
-#include "weircc/work/depfile.h"
-#include "weircc/work/files.h"
+#include "weircc/files/depfile.h"
+#include "weircc/files/files.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Child processes, signals and intermediate files; see work.h. */
-#include "weircc/work/work.h"
+#include "weircc/files/work.h"
 #include "base/clock.h"
 
 #include <errno.h>
