@@ -34,10 +34,22 @@ static struct {
 
 /* ---- memory ---- */
 
+/* Bytes of a stack on which a call that wants so much can be made. */
+static size_t mapping_for(size_t wanted)
+{
+    size_t bytes = wanted + WEIR_PAGE + CONTEXTS;
+    return bytes > STACK_MIN ? (bytes + STACK_MIN - 1) / STACK_MIN * STACK_MIN : STACK_MIN;
+}
+
+bool stack_suffices(const struct stack_memory *s, size_t wanted)
+{
+    return wanted == 0 || s->bytes >= mapping_for(wanted);
+}
+
 bool stack_map(struct stack_memory *s, size_t wanted)
 {
-    size_t least = wanted > STACK_MAX ? wanted : STACK_MIN;
-    s->bytes = wanted > STACK_MAX ? (wanted + STACK_MIN - 1) / STACK_MIN * STACK_MIN : STACK_MAX;
+    size_t least = mapping_for(wanted);
+    s->bytes = least > STACK_MAX ? least : STACK_MAX;
     for (; s->bytes >= least; s->bytes /= 2) {
         s->low = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
@@ -57,7 +69,7 @@ static bool take(struct stack_memory *s, size_t wanted)
     bool found = false;
     if (pthread_mutex_trylock(&kept.lock) == 0) {
         for (int n = kept.count - 1; n >= 0 && !found; n--) {
-            found = wanted <= STACK_WANTED || kept.items[n].bytes >= wanted;
+            found = stack_suffices(&kept.items[n], wanted);
             if (found) {
                 *s = kept.items[n];
                 kept.items[n] = kept.items[--kept.count];
@@ -164,18 +176,32 @@ static void call_there(const struct stack_memory *s, void (*call)(void *arg), vo
     thread_stack.other_bytes = other_bytes;
 }
 
-void stack_call(void (*call)(void *arg), void *arg) { stack_call_of(STACK_WANTED, call, arg); }
-
-void stack_call_of(size_t wanted, void (*call)(void *arg), void *arg)
+/* On this stack where so much is left, else on one that has `least`. */
+static bool call_of(size_t wanted, size_t least, void (*call)(void *arg), void *arg)
 {
     struct stack_memory s;
     int cancel;
+    bool called = true;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    if (one_stack || enough(wanted) || !take(&s, wanted)) {
+    if (one_stack || enough(wanted)) {
         call(arg);
-    } else {
+    } else if (take(&s, least)) {
         call_there(&s, call, arg);
         give(&s);
+    } else {
+        called = false;
     }
     pthread_setcancelstate(cancel, NULL);
+    return called;
+}
+
+void stack_call(void (*call)(void *arg), void *arg)
+{
+    if (!call_of(STACK_WANTED, 0, call, arg))
+        call(arg);
+}
+
+bool stack_call_of(size_t wanted, void (*call)(void *arg), void *arg)
+{
+    return call_of(wanted, wanted, call, arg);
 }

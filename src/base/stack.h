@@ -19,8 +19,9 @@ enum { STACK_WANTED = 2 << 20 };
  * with other threads. */
 void stack_call(void (*call)(void *arg), void *arg);
 
-/* The same for what needs `wanted` bytes, however many. */
-void stack_call_of(size_t wanted, void (*call)(void *arg), void *arg);
+/* The same for what needs `wanted` bytes, however many. False: there is no memory for them, and
+ * nothing was called. */
+bool stack_call_of(size_t wanted, void (*call)(void *arg), void *arg);
 
 /* Whether the address is where a thread arrives that has used up its stack, or the stack of ours
  * that it is on. For signal handlers; false where nothing was called on this thread before that
@@ -36,9 +37,12 @@ struct stack_memory {
     size_t bytes;
 };
 
-/* Up to 8 MiB, or more if `wanted` is, which are taken from the machine as they are touched. False:
- * no memory. */
+/* 8 MiB, which are taken from the machine as they are touched; more where a call wants more than
+ * that, and less where there is no memory and it is content with less (0: with what there is).
+ * False: no memory. */
 bool stack_map(struct stack_memory *s, size_t wanted);
+/* Whether a call that wants so much can be made on it. */
+bool stack_suffices(const struct stack_memory *s, size_t wanted);
 void stack_unmap(struct stack_memory *s);
 
 #endif

@@ -146,8 +146,9 @@ struct command {
 enum queued {
     QUEUED_NOT,    /* nowhere */
     QUEUED_COMING, /* about to be in the scheduler's inbox, or in it; set by who puts it there */
-    QUEUED_READY, /* in the ready queue; changed under the scheduler's lock, like what follows it */
-    QUEUED_LEFT,  /* left to a host thread (left.c); changed under its shard's lock, likewise */
+    QUEUED_READY,  /* in the ready queue; changed under the scheduler's lock, as are its neighbours
+                      there */
+    QUEUED_LEFT,   /* left to a host thread (left.c); changed under its shard's lock, likewise */
 };
 
 /* Three parts: what never changes; what enqueueing uses; what running uses. The latter two are on
@@ -587,8 +588,6 @@ void mutex_init(pthread_mutex_t *lock);
 bool thread_start(void *(*main)(void *), void *arg, const char *name);
 /* The same for one that there is once, unless *started. False: the system lets us have none. */
 bool thread_start_once(atomic_bool *started, void *(*main)(void *), const char *name);
-/* The calling thread's worker. */
-struct grid_worker *sched_worker(void);
 
 void futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns); /* 0: for ever */
 void futex_wake(_Atomic uint32_t *word, int count);
@@ -611,6 +610,9 @@ uint64_t turns_pieces(void);
 void *turns_main(void *number);
 
 /* ---- waiting (wait.c) ---- */
+
+/* The calling thread's worker. */
+struct grid_worker *sched_worker(void);
 
 /* Blocks the host thread until the stream's count is reached, helping. `any`: help with any work.
  * Gives up what the thread's call holds (hold.h): the caller has references to all that it uses

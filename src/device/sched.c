@@ -4,9 +4,10 @@
  * Waking costs the waker a system call and the work some microseconds, so it is done only when it
  * must be: not while a worker is still looking for work ("spinning"), and one at a time; whoever
  * finds work and sees more of it wakes the next. Where a run is long enough, each wakes some, so
- * that all are there after a few steps. A thread that stops spinning looks once more under
- * the lock before it sleeps, and pushing looks at the spinning ones under the same lock, so no work
- * is ever left with everyone asleep.
+ * that all are there after a few steps. A worker that stops looking says so (`spinning`,
+ * `asleep`) before it looks once more; who enqueues puts the work in (`listed`, a shard's turn)
+ * before it looks at these two. One of them sees the other, so no work is ever left with everyone
+ * asleep.
  *
  * Who makes a stream ready takes no lock, unless a worker is to be woken: it goes into an inbox.
  * Streams that host threads launch into and wait for are left to them (left.c).
@@ -186,7 +187,7 @@ static void ready_append(struct device_stream *s)
 
 void sched_collect(void)
 {
-    if (atomic_load_explicit(&sched.inbox, memory_order_relaxed) == NULL)
+    if (atomic_load(&sched.inbox) == NULL) /* in order with fall_asleep's count of sleepers */
         return;
     struct device_stream *s = atomic_exchange(&sched.inbox, NULL), *oldest = NULL;
     for (struct device_stream *after; s != NULL; s = after) {
@@ -242,6 +243,8 @@ static bool take_back(struct device_stream *s, bool to_run)
         return false;
     bool taken = false;
     if (queued == QUEUED_LEFT) {
+        if (sched_paused()) /* who pauses waits until nobody is counted */
+            return false;
         /* Counted before looking: who pauses looks at the count after having said so. */
         atomic_fetch_add(&sched.running, 1);
         taken = !sched_paused() && left_remove(s);
@@ -466,10 +469,15 @@ static void unlock_picked(void)
 static struct device_stream *pick_left(struct seeker *k, uint32_t late, bool overdue)
 {
     bool counted = begin_running();
-    if (!counted && (!overdue || sched_paused()))
-        return NULL;
-    if (!counted)
-        atomic_fetch_add(&sched.running, 1);
+    if (!counted) {
+        if (!overdue)
+            return NULL;
+        atomic_fetch_add(&sched.running, 1); /* before looking, as in begin_running */
+        if (sched_paused()) {
+            stop_running();
+            return NULL;
+        }
+    }
     struct device_stream *s = left_take(late);
     if (s == NULL) {
         stop_running();

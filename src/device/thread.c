@@ -88,10 +88,3 @@ void futex_wake(_Atomic uint32_t *word, int count)
 {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
-
-struct grid_worker *sched_worker(void)
-{
-    static _Atomic uint32_t helpers;
-    struct grid_worker *w = worker_of_thread();
-    return w != NULL ? w : grid_worker_self(atomic_fetch_add(&helpers, 1) % sched.sharers);
-}

@@ -51,6 +51,13 @@ static bool help(struct device_stream *s, uint64_t count, struct grid_worker *w,
     return r == SCHED_DONE;
 }
 
+struct grid_worker *sched_worker(void)
+{
+    static _Atomic uint32_t helpers;
+    struct grid_worker *w = worker_of_thread();
+    return w != NULL ? w : grid_worker_self(atomic_fetch_add(&helpers, 1) % sched.sharers);
+}
+
 void run_short(struct device_stream *s, uint64_t count)
 {
     if (!sched_begin()) {

@@ -291,10 +291,11 @@ uint32_t format_bytes(CUarray_format format);
  * a reference or a context is about the handle's; one that frees or unregisters memory about the
  * memory's: no context need be current (driver_context, HANDLE_CONTEXT). A call that names none of
  * these is about the thread's current one and needs it (driver_current); so are those in the legacy
- * stream and the thread's own, and questions about addresses and occupancy. A current context that
- * is destroyed or has a fault refuses both. Pools, physical memory, address ranges, libraries,
- * links and graphs are of no context (driver_permitted). tests/driver/contexts/calls.def has the
- * functions one by one, with what an H100 says.
+ * stream and the thread's own, cuMemGetAddressRange and occupancy; attributes of pointers need none
+ * but for the device's address. A current context that is destroyed or has a fault refuses both.
+ * Pools, physical memory, address ranges, libraries, links and graphs are of no context
+ * (driver_permitted). tests/driver/contexts/calls.def has the functions one by one, with what an
+ * H100 says.
  */
 
 /* What calls of a thread begin with. */
@@ -446,6 +447,9 @@ void module_unload(CUmodule m);
  */
 void module_free(CUmodule m, bool memory);
 CUresult module_function(CUmodule m, const char *name, CUfunction *out);
+/* What the compiler knows of f->func: fills f->info. Refuses more static shared memory than the
+ * device has. Called by stack_call. */
+CUresult function_describe(struct CUfunc_st *f);
 void variant_free_cdp(struct variant *v); /* (launch/cdp.c) */
 /* The objects that belong to pointers to the module's functions. (launch/cdp.c) */
 void module_make_entries(CUmodule m);

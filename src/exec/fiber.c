@@ -55,20 +55,23 @@ static struct {
 
 /* ---- stacks ---- */
 
-/* NULL: no memory. */
-static struct fiber *fiber_take(void)
+/* One whose stack has so many bytes, if that is not 0. NULL: no memory. */
+static struct fiber *fiber_take(size_t wanted)
 {
     pthread_mutex_lock(&stacks.lock);
-    struct fiber *f = stacks.free;
+    struct fiber **link = &stacks.free;
+    while (*link != NULL && !stack_suffices(&(*link)->stack, wanted))
+        link = &(*link)->next;
+    struct fiber *f = *link;
     if (f != NULL) {
-        stacks.free = f->next;
+        *link = f->next;
         stacks.count--;
     }
     pthread_mutex_unlock(&stacks.lock);
     if (f != NULL)
         return f;
     f = calloc(1, sizeof *f);
-    if (f == NULL || stack_map(&f->stack, 0))
+    if (f == NULL || stack_map(&f->stack, wanted))
         return f;
     free(f);
     return NULL;
@@ -216,7 +219,7 @@ static struct fiber **list_of(struct grid_block *b)
 static struct fiber *call_begin(struct grid_block *b, jit_function fn, uint32_t warp, uint32_t mask,
                                 uint64_t at)
 {
-    struct fiber *f = fiber_take(), **list = list_of(b);
+    struct fiber *f = fiber_take(kernel_stack(b->run->launch.kernel)), **list = list_of(b);
     if (f == NULL || !fiber_begin(f)) {
         if (f != NULL)
             fiber_drop(f);

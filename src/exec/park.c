@@ -166,10 +166,10 @@ static void resume_one(struct grid_worker *w, struct outcome *o)
     w->escape = &here;
     w->cdp.mark = w->cdp.height;
     size_t stack = kernel_stack(w->current->run->launch.kernel);
-    if (WEIR_UNLIKELY(stack != 0))
-        stack_call_of(stack, resume_there, &(struct resumed){w, o});
-    else
+    if (WEIR_LIKELY(stack == 0))
         resume_armed(w, o);
+    else if (!stack_call_of(stack, resume_there, &(struct resumed){w, o}))
+        run_no_memory(w, o);
     run_launched(w);
     w->cdp.mark = mark;
     w->escape = outer;

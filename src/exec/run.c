@@ -143,6 +143,13 @@ static void learn(struct grid_run *run, uint64_t ns, uint64_t blocks)
     run_learn(run->launch.kernel, blocks > 0 ? ns / blocks : ns);
 }
 
+void run_no_memory(struct grid_worker *w, struct outcome *o)
+{
+    w->trouble = (struct trouble){.kind = GRID_FAULT_MEMORY};
+    block_fail(w);
+    o->trouble = true;
+}
+
 /* Runs the blocks of the rest. */
 static void run_chunk_armed(struct grid_run *run, struct grid_worker *w, struct rest *rest,
                             struct outcome *o)
@@ -159,9 +166,7 @@ static void run_chunk_armed(struct grid_run *run, struct grid_worker *w, struct 
         if (fresh)
             w->current = cluster_used(run) ? cluster_take(w, run) : block_take(w, run);
         if (w->current == NULL) {
-            w->trouble = (struct trouble){.kind = GRID_FAULT_MEMORY};
-            block_fail(w);
-            o->trouble = true;
+            run_no_memory(w, o);
             return;
         }
         struct grid_block *b = w->current;
@@ -209,10 +214,10 @@ static void run_chunk(struct grid_run *run, struct grid_worker *w, uint64_t firs
     w->cdp.mark = w->cdp.height;
     w->rest = &rest;
     size_t stack = kernel_stack(run->launch.kernel);
-    if (WEIR_UNLIKELY(stack != 0))
-        stack_call_of(stack, run_chunk_there, &(struct chunk){run, w, &rest, o});
-    else
+    if (WEIR_LIKELY(stack == 0))
         run_chunk_armed(run, w, &rest, o);
+    else if (!stack_call_of(stack, run_chunk_there, &(struct chunk){run, w, &rest, o}))
+        run_no_memory(w, o);
     w->rest = rest.outer;
     run_launched(w); /* after trouble, too: what was launched is counted */
     w->cdp.mark = mark;

@@ -241,6 +241,9 @@ struct outcome {
     bool moved;
 };
 
+/* The run ends, since there is no memory for w->current, or for a block where that is NULL. */
+void run_no_memory(struct grid_worker *w, struct outcome *o);
+
 /* w->current has come back without having ended. */
 static inline void block_waits(struct grid_worker *w, struct outcome *o)
 {

@@ -21,7 +21,12 @@
 #define TEXT_OF(number) #number
 #define TEXT(number)    TEXT_OF(number)
 #define MAJOR           TEXT(NVRTC_MAJOR)
-#define SETTING         (NVRTC_MAJOR == 12 ? ENV_NVRTC_12 : ENV_NVRTC_13)
+#if NVRTC_MAJOR == 12
+#define OF_PACKAGE "-cu12"
+#else
+#define OF_PACKAGE ""
+#endif
+#define SETTING (NVRTC_MAJOR == 12 ? ENV_NVRTC_12 : ENV_NVRTC_13)
 
 /* ---- the vendor's library ---- */
 
@@ -62,8 +67,8 @@ const char *nvrtcGetErrorString(nvrtcResult result)
         return function(result);
     if (env_get(SETTING) != NULL)
         return "WEIR_NVRTC_" MAJOR " names no libnvrtc.so." MAJOR " of NVIDIA's that can be opened";
-    return "there is no libnvrtc.so." MAJOR " of NVIDIA's, which compiles for Weir's: "
-           "pip install nvidia-cuda-nvrtc, or its path in WEIR_NVRTC_" MAJOR;
+    return "no libnvrtc.so." MAJOR " of NVIDIA's, which compiles for Weir's, was found that can be "
+           "opened: pip install nvidia-cuda-nvrtc" OF_PACKAGE ", or its path in WEIR_NVRTC_" MAJOR;
 }
 
 /* ---- programs that were compiled for sm_NN ---- */

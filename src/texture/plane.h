@@ -1,8 +1,8 @@
 /* plane: filtered reads of rows, planes, layers and volumes, from coordinates to results, by the
  * CPU's vectors: for the formats and address modes that programs use most. The elements beside each
  * other on an axis are read as one piece of memory, so what lies across an edge (the last element
- * beside the first, or beside the border) is left to the functions of fetch.c, as are infinities
- * and NaN. Results are the same. */
+ * beside the first, or beside the border) is left to the functions of fetch.c, as are
+ * elements that are infinite or NaN. Results are the same. */
 #ifndef WEIR_TEXTURE_PLANE_H
 #define WEIR_TEXTURE_PLANE_H
 

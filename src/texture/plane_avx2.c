@@ -1,4 +1,4 @@
-/* plane_avx2: bilinear reads by vectors of 8 lanes (plane_lanes.h), for CPUs with AVX2. */
+/* plane_avx2: filtered reads by vectors of 8 lanes (plane_lanes.h), for CPUs with AVX2. */
 #ifdef __x86_64__
 #include <immintrin.h>
 #include <stdint.h>

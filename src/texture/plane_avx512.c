@@ -1,4 +1,4 @@
-/* plane_avx512: bilinear reads by vectors of 16 lanes (plane_lanes.h), for CPUs with AVX-512 as
+/* plane_avx512: filtered reads by vectors of 16 lanes (plane_lanes.h), for CPUs with AVX-512 as
  * servers have it. */
 #ifdef __x86_64__
 #include <immintrin.h>

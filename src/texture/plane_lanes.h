@@ -348,7 +348,8 @@ PLANE_INLINE floats round_to_halves(ints sum, ints exponent)
     return (floats)((is_fine & fine) | (~is_fine & coarse));
 }
 
-/* What add_finite gives for one plane of halves: as sum_floats, with 15 bits, so that sums need 24.
+/* What add_finite gives for one plane of halves: like multiply_floats and round_products, with 15
+ * bits, so that sums need 24.
  */
 PLANE_INLINE floats sum_halves(ints near, ints far, const struct weights *w, ints *most_of_all)
 {

@@ -108,7 +108,8 @@ uint32_t texture_query(const struct texture *t, struct texture_instr i);
 /* txq.level: of one level, which may be any number. */
 uint32_t texture_query_level(const struct texture *t, struct texture_instr i, uint32_t level);
 
-/* At most vectors of so many bits for bilinear reads; 0: none of plane.h's. Before the first fetch. */
+/* At most vectors of so many bits for filtered reads; 0: none of plane.h's. Before the first
+ * fetch. */
 void texture_use_vectors(unsigned bits);
 
 /* ---- between the files of this layer ---- */

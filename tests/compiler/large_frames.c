@@ -1,7 +1,8 @@
-/* Code that is not optimized keeps each value of a large kernel in a place of its own: the frame of
- * this kernel takes more of the machine's stack than a thread has, worker or host thread. It ran
- * into the end of the stack, which was told as the kernel's fault. Run in the baseline tier, where
- * workers run its blocks and where the thread that waits runs them all. */
+/* Module compiler, llvm/stack_size.c, and base/stack.h: code that is not optimized keeps each value
+ * of a large kernel in a place of its own: the frame of this kernel takes more of the machine's
+ * stack than a thread has, worker or host thread. It ran into the end of the stack, which was told
+ * as the kernel's fault. Run in the baseline tier, where workers run its blocks and where the
+ * thread that waits runs them all. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,11 +28,14 @@ static uint64_t expected(uint64_t *v, uint64_t thread)
     return v[VALUES - 1];
 }
 
-static char *source(void)
+/* `meets`: its threads meet in a function that is called by pointer, so its warps have stacks of
+ * their own. */
+static char *source(bool meets)
 {
     struct strbuf s = {0};
     sb_printf(&s,
               ".version 8.0\n.target sm_80\n.address_size 64\n"
+              ".func meet()\n{\nbar.sync 0;\nret;\n}\n"
               ".visible .entry deep(.param .u64 out)\n{\n"
               ".reg .b64 %%a<3>, %%v<%d>;\n.reg .b32 %%r<4>;\n.reg .pred %%p;\n"
               "ld.param.u64 %%a0, [out];\nmov.u32 %%r0, %%ctaid.x;\nmov.u32 %%r1, %%tid.x;\n"
@@ -48,21 +52,19 @@ static char *source(void)
                       "xor.b64 %%v%u, %%v%u, %u;\npast%u:\n",
                       n, n - 3, n, n, n, n, n);
     }
+    if (meets)
+        sb_printf(&s, "mov.u64 %%a0, meet;\nkind: .callprototype _ ();\ncall %%a0, (), kind;\n");
     sb_printf(&s, "st.global.u64 [%%a2], %%v%d;\nret;\n}\n", VALUES - 1);
     return s.items;
 }
 
-int main(void)
+static void run(bool meets)
 {
-    CUdevice device = 0;
-    CUcontext context = NULL;
     CUmodule module = NULL;
     CUfunction deep = NULL;
     CUdeviceptr out = 0;
-    char *text = source();
+    char *text = source(meets);
     uint64_t *values = malloc(VALUES * sizeof *values), found[BLOCKS * THREADS];
-    CHECK(cuInit(0) == CUDA_SUCCESS && cuDeviceGet(&device, 0) == CUDA_SUCCESS);
-    CHECK(cuCtxCreate(&context, NULL, 0, device) == CUDA_SUCCESS);
     CHECK_EQ_INT(cuModuleLoadData(&module, text), CUDA_SUCCESS);
     CHECK(cuModuleGetFunction(&deep, module, "deep") == CUDA_SUCCESS);
     CHECK(cuMemAlloc(&out, sizeof found) == CUDA_SUCCESS);
@@ -80,5 +82,15 @@ int main(void)
     }
     free(values);
     free(text);
+}
+
+int main(void)
+{
+    CUdevice device = 0;
+    CUcontext context = NULL;
+    CHECK(cuInit(0) == CUDA_SUCCESS && cuDeviceGet(&device, 0) == CUDA_SUCCESS);
+    CHECK(cuCtxCreate(&context, NULL, 0, device) == CUDA_SUCCESS);
+    run(false);
+    run(true);
     return check_done();
 }

@@ -11,8 +11,8 @@ here=$(dirname "$0")
 cp "$here/run.sh" "$here/find_driver.sh" "$here/choose.sh" "$out/"
 cd "$sources"
 for source in */*.cu */*.c */*/*.cu; do
-    case=${source##*/}
-    name=${source%%/*}/${case%.*}
+    program=${source##*/}
+    name=${source%%/*}/${program%.*}
     [ -x "$programs/$name" ] || continue
     reason=$(sed -n 's|^// GPU: ||p' "$source" | head -1)
     printf '%s\t%s\n' "$name" "$reason" >>"$out/list"

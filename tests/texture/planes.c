@@ -1,7 +1,8 @@
-/* Bilinear reads by the CPU's vectors give the bits that the functions for all textures give: every
- * address mode, normalized coordinates or not, rows, planes, layers and volumes of all formats,
- * images of many sizes, with elements of all magnitudes (tiny ones, infinities and NaN among them),
- * coordinates anywhere, at the edges above all, and sums that lie halfway between two floats. */
+/* Module texture (plane_lanes.h): bilinear reads by the CPU's vectors give the bits that the
+ * functions for all textures give: every address mode, normalized coordinates or not, rows, planes,
+ * layers and volumes of all formats, images of many sizes, with elements of all magnitudes (tiny
+ * ones, infinities and NaN among them), coordinates anywhere, at the edges above all, and sums that
+ * lie halfway between two floats. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -130,7 +131,7 @@ static int compare(plane_function *f, enum texel_type type, uint8_t channels)
         t.normalized = rand() % 2;
         for (int k = 0; k < 3; k++)
             t.address[k] = (uint8_t)(rand() % 4);
-        for (uint32_t n = 0; n < bytes / channels * channels && n < sizeof t.border; n++)
+        for (uint32_t n = 0; n < bytes && n < sizeof t.border; n++)
             t.border[n] = (uint8_t)rand();
         fill_coordinates(&t, layered, in);
         if (!f(&t, g, (const uint32_t(*)[LANES])in, have))

@@ -45,8 +45,9 @@ void strip_mine(LLVMModuleRef m, unsigned simd_bits, bool always);
 /* gather_scalarization.c. After strip_mine: what gathers load is loaded lane by lane. */
 void scalarize_gathers(LLVMModuleRef m);
 
-/* mask_logic.c. After all others: masks of lanes that are integers stay that, or become vectors in a
- * way that suits a machine that has registers for masks, or has not. False: nothing was changed. */
+/* mask_logic.c. After all others: masks of lanes that are integers stay that, or become vectors in
+ * a way that suits a machine that has registers for masks, or has not. False: nothing was changed.
+ */
 bool mask_logic(LLVMModuleRef m, bool mask_registers);
 
 #endif

@@ -139,7 +139,9 @@ static LLVMValueRef from_scalars(const struct mask_logic *m, LLVMValueRef v,
     LLVMValueRef bits = LLVMConstInt(t, s->always, false);
     for (unsigned n = 0; n < s->n; n++) {
         LLVMValueRef lanes = LLVMConstInt(t, s->lanes[n], false);
-        LLVMValueRef x = LLVMBuildAnd(m->b, LLVMBuildSExt(m->b, s->of[n], t, ""), lanes, "");
+        /* in one integer, a scalar without a value would take it from the other lanes, too */
+        LLVMValueRef scalar = LLVMBuildFreeze(m->b, s->of[n], "");
+        LLVMValueRef x = LLVMBuildAnd(m->b, LLVMBuildSExt(m->b, scalar, t, ""), lanes, "");
         bits = n == 0 && s->always == 0 ? x : LLVMBuildOr(m->b, bits, x, "");
     }
     return bits;

@@ -10,8 +10,8 @@
  * block. Loads in a loop, with which a block fills a tile before a barrier, go down many rows, a
  * short piece of each; neighbouring blocks read neighbouring pieces. What such a load reads is
  * prefetched where blocks some lines further will read it; for these alone, addresses are followed
- * through vectors and bounds. A prefetch never faults, so the last
- * blocks may prefetch beyond the end. */
+ * through vectors and bounds. A prefetch never faults, so the last blocks may prefetch beyond the
+ * end. */
 #include <stddef.h>
 #include <string.h>
 
@@ -77,6 +77,7 @@ struct derivation {
     int steps;          /* that are left */
     LLVMValueRef phis[MAX_PHIS]; /* that have been met: they are looked through once */
     int nphis;
+    int inside; /* of so many it follows what comes around the loop */
 };
 
 static bool is_ctaid(const struct derivation *t, LLVMValueRef load)
@@ -122,12 +123,20 @@ static LLVMValueRef derive_sum(struct derivation *t, LLVMValueRef v, bool minus,
     return minus ? LLVMBuildSub(t->b, x, y, "") : LLVMBuildAdd(t->b, x, y, "");
 }
 
+/* Whether a factor can be named where the prefetch will stand: what comes around a loop may be set
+ * after it. */
+static bool usable(const struct derivation *t, LLVMValueRef factor)
+{
+    return t->inside == 0 || LLVMIsConstant(factor);
+}
+
 /* Of a product of which one factor is the same for all blocks. */
 static LLVMValueRef derive_product(struct derivation *t, LLVMValueRef v, unsigned lane, int depth)
 {
     LLVMValueRef x = LLVMGetOperand(v, 0), y = LLVMGetOperand(v, 1);
     LLVMValueRef dx = derive(t, x, lane, depth), dy = derive(t, y, lane, depth);
-    if (dx != NULL && dy != NULL)
+    if ((dx != NULL && dy != NULL) || (dx != NULL && !usable(t, y)) ||
+        (dy != NULL && !usable(t, x)))
         return NULL;
     return dx != NULL   ? LLVMBuildMul(t->b, dx, element(t, y, lane), "")
            : dy != NULL ? LLVMBuildMul(t->b, element(t, x, lane), dy, "")
@@ -178,12 +187,15 @@ static LLVMValueRef derive_phi(struct derivation *t, LLVMValueRef v, unsigned la
     if (t->nphis == MAX_PHIS)
         return NULL;
     t->phis[t->nphis++] = v;
-    for (unsigned n = 0; n < LLVMCountIncoming(v); n++) {
+    LLVMValueRef found = NULL;
+    t->inside++;
+    for (unsigned n = 0; n < LLVMCountIncoming(v) && found == NULL; n++) {
         LLVMValueRef x = derive(t, LLVMGetIncomingValue(v, n), lane, depth);
         if (x != NULL && LLVMIsConstant(x))
-            return x;
+            found = x;
     }
-    return NULL;
+    t->inside--;
+    return found;
 }
 
 /* How much v, or a vector's element `lane`, grows from a block to the next in x, as far as that is
@@ -204,7 +216,8 @@ static LLVMValueRef derive(struct derivation *t, LLVMValueRef v, unsigned lane, 
     case LLVMMul: return derive_product(t, v, lane, depth - 1);
     case LLVMShl: {
         LLVMValueRef x = derive(t, LLVMGetOperand(v, 0), lane, depth - 1);
-        return x == NULL ? NULL : LLVMBuildShl(t->b, x, element(t, LLVMGetOperand(v, 1), lane), "");
+        LLVMValueRef by = LLVMGetOperand(v, 1);
+        return x == NULL || !usable(t, by) ? NULL : LLVMBuildShl(t->b, x, element(t, by, lane), "");
     }
     case LLVMZExt:
     case LLVMSExt:

@@ -27,9 +27,9 @@ static CUresult unsafe_freeing(void)
  * made in, and of the current one. */
 static CUresult wait_for_users(const struct mem_info *i)
 {
-    CUcontext current = driver_thread.current, owner = current;
+    CUcontext current = driver_thread.current;
     if (current == NULL || i->owner != current->device) {
-        owner = driver_context_of(i->owner);
+        CUcontext owner = driver_context_of(i->owner);
         if (owner != NULL)
             CU_TRY(context_wait(owner));
     }

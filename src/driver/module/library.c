@@ -327,14 +327,10 @@ struct kernel_look {
 static void look_here(void *arg)
 {
     struct kernel_look *l = arg;
-    struct diag d = {0};
     l->f = xcalloc(1, sizeof *l->f);
     l->f->func = ptx_find_func(l->kernel->library->ptx, l->kernel->name);
-    l->f->carveout = -1;
-    l->result = CUDA_SUCCESS;
-    if (!jit_kernel_info(l->f->func, &l->f->info, &d)) {
-        l->result = driver_error(
-            d.out_of_memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX, "%s", d.text);
+    l->result = function_describe(l->f);
+    if (l->result != CUDA_SUCCESS) {
         free(l->f);
         l->f = NULL;
     }

@@ -315,30 +315,35 @@ void module_unload(CUmodule m)
 
 /* ---- functions ---- */
 
-static CUresult new_function(CUmodule m, struct ptx_func *func, CUfunction *out)
+CUresult function_describe(struct CUfunc_st *f)
 {
     struct diag d = {0};
+    f->carveout = -1;
+    if (!jit_kernel_info(f->func, &f->info, &d))
+        return driver_error(d.out_of_memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX,
+                            "%s", d.text);
+    if (f->info.static_shared > device_limits()->shared_optin_max)
+        return driver_error(
+            CUDA_ERROR_INVALID_PTX,
+            "kernel %s has %llu bytes of static shared memory; this device has %u (line %d of its "
+            "PTX)",
+            symbol_short(f->func->name), (unsigned long long)f->info.static_shared,
+            device_limits()->shared_optin_max, f->func->line);
+    return CUDA_SUCCESS;
+}
+
+static CUresult new_function(CUmodule m, struct ptx_func *func, CUfunction *out)
+{
     static _Atomic uint64_t numbers;
     CUfunction f = handle_begin(TAG_FUNCTION, sizeof *f);
     f->number = atomic_fetch_add(&numbers, 1) + 1;
     f->module = m;
     f->func = func;
-    if (!jit_kernel_info(func, &f->info, &d)) {
+    CUresult r = function_describe(f);
+    if (r != CUDA_SUCCESS) {
         handle_recycle(f);
-        return driver_error(d.out_of_memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX,
-                            "%s", d.text);
-    }
-    if (f->info.static_shared > device_limits()->shared_optin_max) {
-        CUresult r = driver_error(
-            CUDA_ERROR_INVALID_PTX,
-            "kernel %s has %llu bytes of static shared memory; this device has %u (line %d of its "
-            "PTX)",
-            symbol_short(func->name), (unsigned long long)f->info.static_shared,
-            device_limits()->shared_optin_max, func->line);
-        handle_free(f);
         return r;
     }
-    f->carveout = -1;
     pthread_mutex_init(&f->lock, NULL);
     f->param_offsets = xcalloc((size_t)func->nparams + 1, sizeof *f->param_offsets);
     f->param_sizes = xcalloc((size_t)func->nparams + 1, sizeof *f->param_sizes);

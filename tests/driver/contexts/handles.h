@@ -148,6 +148,7 @@ static CUDA_HOST_NODE_PARAMS host_node = {on_host, NULL};
         if (result != CUDA_SUCCESS) {                                                              \
             fprintf(stderr, "%s: %d, for %s\n", #call, (int)result, text);                         \
             fflush(stderr);                                                                        \
+            _exit(1); /* the row has no answer, and fails */                                       \
         }                                                                                          \
     } while (0)
 
