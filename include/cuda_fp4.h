@@ -18,6 +18,11 @@ typedef enum __nv_fp4_interpretation_t { __NV_E2M1 } __nv_fp4_interpretation_t;
 namespace weir
 {
 WEIR_SF tiny_format fp4_format(__nv_fp4_interpretation_t) { return tiny_e2m1; }
+template <typename Real> /* float or double */
+WEIR_SF __nv_fp4_storage_t fp4(Real x, __nv_fp4_interpretation_t kind, cudaRoundMode mode)
+{
+    return round_to_tiny(x, fp4_format(kind), true, tiny_rounding(mode));
+}
 } // namespace weir
 
 /* ---- to fp4 ---- */
@@ -26,7 +31,7 @@ WEIR_SF __nv_fp4_storage_t __nv_cvt_double_to_fp4(const double x,
                                                   const __nv_fp4_interpretation_t kind,
                                                   const enum cudaRoundMode mode)
 {
-    return weir::round_to_tiny(x, weir::fp4_format(kind), true, weir::tiny_rounding(mode));
+    return weir::fp4(x, kind, mode);
 }
 WEIR_SF __nv_fp4x2_storage_t __nv_cvt_double2_to_fp4x2(const double2 x,
                                                        const __nv_fp4_interpretation_t kind,
@@ -39,19 +44,19 @@ WEIR_SF __nv_fp4_storage_t __nv_cvt_float_to_fp4(const float x,
                                                  const __nv_fp4_interpretation_t kind,
                                                  const enum cudaRoundMode mode)
 {
-    return __nv_cvt_double_to_fp4((double)x, kind, mode);
+    return weir::fp4(x, kind, mode);
 }
 WEIR_SF __nv_fp4x2_storage_t __nv_cvt_float2_to_fp4x2(const float2 x,
                                                       const __nv_fp4_interpretation_t kind,
                                                       const enum cudaRoundMode mode)
 {
-    return __nv_cvt_double2_to_fp4x2(make_double2(x.x, x.y), kind, mode);
+    return (__nv_fp4x2_storage_t)(weir::fp4(x.x, kind, mode) | weir::fp4(x.y, kind, mode) << 4);
 }
 WEIR_SF __nv_fp4_storage_t __nv_cvt_halfraw_to_fp4(const __half_raw x,
                                                    const __nv_fp4_interpretation_t kind,
                                                    const enum cudaRoundMode mode)
 {
-    return __nv_cvt_double_to_fp4(weir::raw_value(x), kind, mode);
+    return weir::fp4(weir::raw_value(x), kind, mode);
 }
 WEIR_SF __nv_fp4x2_storage_t __nv_cvt_halfraw2_to_fp4x2(const __half2_raw x,
                                                         const __nv_fp4_interpretation_t kind,
@@ -63,7 +68,7 @@ WEIR_SF __nv_fp4_storage_t __nv_cvt_bfloat16raw_to_fp4(const __nv_bfloat16_raw x
                                                        const __nv_fp4_interpretation_t kind,
                                                        const enum cudaRoundMode mode)
 {
-    return __nv_cvt_double_to_fp4(weir::raw_value(x), kind, mode);
+    return weir::fp4(weir::raw_value(x), kind, mode);
 }
 WEIR_SF __nv_fp4x2_storage_t __nv_cvt_bfloat16raw2_to_fp4x2(const __nv_bfloat162_raw x,
                                                             const __nv_fp4_interpretation_t kind,
@@ -98,7 +103,7 @@ WEIR_SF __half2_raw __nv_cvt_fp4x2_to_halfraw2(const __nv_fp4x2_storage_t x,
 #define WEIR_T             __nv_fp4_e2m1
 #define WEIR_T2            __nv_fp4x2_e2m1
 #define WEIR_T4            __nv_fp4x4_e2m1
-#define WEIR_ENCODE(value) __nv_cvt_double_to_fp4(value, __NV_E2M1, cudaRoundNearest)
+#define WEIR_ENCODE(value) weir::fp4(value, __NV_E2M1, cudaRoundNearest)
 #define WEIR_DECODE(code)  weir::widen_tiny(code, weir::tiny_e2m1)
 #include "weir/tiny_float_types.h"
 

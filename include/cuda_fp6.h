@@ -21,6 +21,11 @@ WEIR_SF tiny_format fp6_format(__nv_fp6_interpretation_t kind)
 {
     return kind == __NV_E2M3 ? tiny_e2m3 : tiny_e3m2;
 }
+template <typename Real> /* float or double */
+WEIR_SF __nv_fp6_storage_t fp6(Real x, __nv_fp6_interpretation_t kind, cudaRoundMode mode)
+{
+    return round_to_tiny(x, fp6_format(kind), true, tiny_rounding(mode));
+}
 } // namespace weir
 
 /* ---- to fp6 ---- */
@@ -29,7 +34,7 @@ WEIR_SF __nv_fp6_storage_t __nv_cvt_double_to_fp6(const double x,
                                                   const __nv_fp6_interpretation_t kind,
                                                   const enum cudaRoundMode mode)
 {
-    return weir::round_to_tiny(x, weir::fp6_format(kind), true, weir::tiny_rounding(mode));
+    return weir::fp6(x, kind, mode);
 }
 WEIR_SF __nv_fp6x2_storage_t __nv_cvt_double2_to_fp6x2(const double2 x,
                                                        const __nv_fp6_interpretation_t kind,
@@ -42,19 +47,19 @@ WEIR_SF __nv_fp6_storage_t __nv_cvt_float_to_fp6(const float x,
                                                  const __nv_fp6_interpretation_t kind,
                                                  const enum cudaRoundMode mode)
 {
-    return __nv_cvt_double_to_fp6((double)x, kind, mode);
+    return weir::fp6(x, kind, mode);
 }
 WEIR_SF __nv_fp6x2_storage_t __nv_cvt_float2_to_fp6x2(const float2 x,
                                                       const __nv_fp6_interpretation_t kind,
                                                       const enum cudaRoundMode mode)
 {
-    return __nv_cvt_double2_to_fp6x2(make_double2(x.x, x.y), kind, mode);
+    return (__nv_fp6x2_storage_t)(weir::fp6(x.x, kind, mode) | weir::fp6(x.y, kind, mode) << 8);
 }
 WEIR_SF __nv_fp6_storage_t __nv_cvt_halfraw_to_fp6(const __half_raw x,
                                                    const __nv_fp6_interpretation_t kind,
                                                    const enum cudaRoundMode mode)
 {
-    return __nv_cvt_double_to_fp6(weir::raw_value(x), kind, mode);
+    return weir::fp6(weir::raw_value(x), kind, mode);
 }
 WEIR_SF __nv_fp6x2_storage_t __nv_cvt_halfraw2_to_fp6x2(const __half2_raw x,
                                                         const __nv_fp6_interpretation_t kind,
@@ -66,7 +71,7 @@ WEIR_SF __nv_fp6_storage_t __nv_cvt_bfloat16raw_to_fp6(const __nv_bfloat16_raw x
                                                        const __nv_fp6_interpretation_t kind,
                                                        const enum cudaRoundMode mode)
 {
-    return __nv_cvt_double_to_fp6(weir::raw_value(x), kind, mode);
+    return weir::fp6(weir::raw_value(x), kind, mode);
 }
 WEIR_SF __nv_fp6x2_storage_t __nv_cvt_bfloat16raw2_to_fp6x2(const __nv_bfloat162_raw x,
                                                             const __nv_fp6_interpretation_t kind,
@@ -101,14 +106,14 @@ WEIR_SF __half2_raw __nv_cvt_fp6x2_to_halfraw2(const __nv_fp6x2_storage_t x,
 #define WEIR_T             __nv_fp6_e3m2
 #define WEIR_T2            __nv_fp6x2_e3m2
 #define WEIR_T4            __nv_fp6x4_e3m2
-#define WEIR_ENCODE(value) __nv_cvt_double_to_fp6(value, __NV_E3M2, cudaRoundNearest)
+#define WEIR_ENCODE(value) weir::fp6(value, __NV_E3M2, cudaRoundNearest)
 #define WEIR_DECODE(code)  weir::widen_tiny(code, weir::tiny_e3m2)
 #include "weir/tiny_float_types.h"
 
 #define WEIR_T             __nv_fp6_e2m3
 #define WEIR_T2            __nv_fp6x2_e2m3
 #define WEIR_T4            __nv_fp6x4_e2m3
-#define WEIR_ENCODE(value) __nv_cvt_double_to_fp6(value, __NV_E2M3, cudaRoundNearest)
+#define WEIR_ENCODE(value) weir::fp6(value, __NV_E2M3, cudaRoundNearest)
 #define WEIR_DECODE(code)  weir::widen_tiny(code, weir::tiny_e2m3)
 #include "weir/tiny_float_types.h"
 

@@ -22,14 +22,10 @@ WEIR_SF tiny_format fp8_format(__nv_fp8_interpretation_t kind)
 {
     return kind == __NV_E4M3 ? tiny_e4m3 : tiny_e5m2;
 }
-WEIR_SF __nv_fp8_storage_t fp8(double x, __nv_saturation_t saturate, __nv_fp8_interpretation_t kind)
+template <typename Real> /* float or double */
+WEIR_SF __nv_fp8_storage_t fp8(Real x, __nv_saturation_t saturate, __nv_fp8_interpretation_t kind)
 {
     return round_to_tiny(x, fp8_format(kind), saturate == __NV_SATFINITE, rounding::nearest);
-}
-WEIR_SF __nv_fp8x2_storage_t fp8x2(double x, double y, __nv_saturation_t saturate,
-                                   __nv_fp8_interpretation_t kind)
-{
-    return (__nv_fp8x2_storage_t)(fp8(x, saturate, kind) | fp8(y, saturate, kind) << 8);
 }
 } // namespace weir
 
@@ -69,7 +65,8 @@ WEIR_SF __nv_fp8x2_storage_t __nv_cvt_float2_to_fp8x2(const float2 x,
         return r;
     }
 #endif
-    return weir::fp8x2((double)x.x, (double)x.y, saturate, kind);
+    return (__nv_fp8x2_storage_t)(weir::fp8(x.x, saturate, kind) | weir::fp8(x.y, saturate, kind)
+                                                                       << 8);
 }
 WEIR_SF __nv_fp8_storage_t __nv_cvt_float_to_fp8(const float x, const __nv_saturation_t saturate,
                                                  const __nv_fp8_interpretation_t kind)

@@ -62,19 +62,42 @@ WEIR_SF unsigned char round_to_tiny(double x, tiny_format f, bool saturate, roun
     return (unsigned char)(sign | (r > f.largest ? beyond : r));
 }
 
+/* The same of what a float holds. A kernel rounds to nearest in some ten operations on 32 bits and
+ * without a branch: normal values by adding half of what is cut, subnormal ones by adding a power
+ * of two whose last place is theirs. (A host program may have set another rounding of sums.) */
+WEIR_SF unsigned char round_to_tiny(float x, tiny_format f, bool saturate, rounding mode)
+{
+#if defined(__CUDA_ARCH__)
+    if (mode == rounding::nearest) {
+        const int sign_at = f.mantissa + f.exponent, bias = (1 << (f.exponent - 1)) - 1;
+        const int cut = 23 - f.mantissa;
+        const unsigned anchor = (unsigned)(127 + 1 - bias + cut) << 23;
+        unsigned b = bits_as<unsigned>(x), sign = b >> (31 - sign_at) & 1u << sign_at;
+        unsigned size = b & 0x7fffffff, odd = size >> cut & 1;
+        unsigned normal = (size + (1u << (cut - 1)) - 1 + odd) >> cut;
+        normal -= (unsigned)(127 - bias) << f.mantissa;
+        unsigned subnormal = bits_as<unsigned>(bits_as<float>(size) + bits_as<float>(anchor));
+        unsigned r = size < (unsigned)(128 - bias) << 23 ? subnormal - anchor : normal;
+        r = r > f.largest ? (saturate ? f.largest : f.infinity) : r;
+        return (unsigned char)(size > 0x7f800000 ? f.nan : r | sign);
+    }
+#endif
+    return round_to_tiny((double)x, f, saturate, mode);
+}
+
 /* The value of a code; exact. `has_nan`: code 0x7f (e4m3) or all above infinity (e5m2) are NaN. */
 WEIR_SF float widen_tiny(unsigned char code, tiny_format f)
 {
     const int bias = (1 << (f.exponent - 1)) - 1;
+    const float last = bits_as<float>((unsigned)(127 + 1 - bias - f.mantissa) << 23);
     unsigned sign = (unsigned)(code >> (f.mantissa + f.exponent) & 1) << 31;
     unsigned r = code & ((1u << (f.mantissa + f.exponent)) - 1);
-    unsigned e = r >> f.mantissa, m = r & ((1u << f.mantissa) - 1);
-    if (r > f.largest)
-        return bits_as<float>(r == f.infinity && f.infinity != f.nan ? sign | 0x7f800000u
-                                                                     : 0x7fffffffu);
-    float v = e ? bits_as<float>((e + 127 - bias) << 23 | m << (23 - f.mantissa))
-                : (float)m * bits_as<float>((unsigned)(127 + 1 - bias - f.mantissa) << 23);
-    return bits_as<float>(bits_as<unsigned>(v) | sign);
+    /* both at once, without a branch */
+    unsigned normal = (r << (23 - f.mantissa)) + ((unsigned)(127 - bias) << 23);
+    unsigned subnormal = bits_as<unsigned>((float)(int)r * last);
+    unsigned v = sign | (r >> f.mantissa ? normal : subnormal);
+    unsigned beyond = r == f.infinity && f.infinity != f.nan ? sign | 0x7f800000u : 0x7fffffffu;
+    return bits_as<float>(r > f.largest ? beyond : v);
 }
 WEIR_SF __half_raw tiny_to_half(unsigned char code, tiny_format f)
 {
@@ -111,8 +134,8 @@ WEIR_SF float widen_e8m0(unsigned char code)
     return bits_as<float>(code == 0xff ? 0x7fff0000u : code ? (unsigned)code << 23 : 1u << 22);
 }
 
-WEIR_SF double raw_value(__half_raw x) { return (double)__half2float(__half(x)); }
-WEIR_SF double raw_value(__nv_bfloat16_raw x) { return (double)__bfloat162float(__nv_bfloat16(x)); }
+WEIR_SF float raw_value(__half_raw x) { return __half2float(__half(x)); }
+WEIR_SF float raw_value(__nv_bfloat16_raw x) { return __bfloat162float(__nv_bfloat16(x)); }
 template <typename Raw> WEIR_SF Raw raw_of(unsigned short bits)
 {
     Raw r;

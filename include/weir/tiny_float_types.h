@@ -2,7 +2,7 @@
  *   WEIR_T, WEIR_T2, WEIR_T4      the types
  *   WEIR_S, WEIR_S2, WEIR_S4      what holds their bits
  *   WEIR_BITS                     from one value to the next in a vector's bits
- *   WEIR_ENCODE(d), WEIR_DECODE(c)  a double's code; a code's value as float
+ *   WEIR_ENCODE(x), WEIR_DECODE(c)  a float's or double's code; a code's value as float
  * defined. Constructors round to nearest and saturate (e8m0: up), as the Math API says; conversions
  * to integers round toward zero and saturate. All are explicit. */
 
@@ -10,12 +10,9 @@ struct WEIR_T {
     WEIR_S __x; /* the bits */
 
     WEIR_T() = default;
-    explicit WEIR_SF_MEMBER WEIR_T(const __half v) : __x(WEIR_ENCODE((double)__half2float(v))) {}
-    explicit WEIR_SF_MEMBER WEIR_T(const __nv_bfloat16 v)
-        : __x(WEIR_ENCODE((double)__bfloat162float(v)))
-    {
-    }
-    explicit WEIR_SF_MEMBER WEIR_T(const float v) : __x(WEIR_ENCODE((double)v)) {}
+    explicit WEIR_SF_MEMBER WEIR_T(const __half v) : __x(WEIR_ENCODE(__half2float(v))) {}
+    explicit WEIR_SF_MEMBER WEIR_T(const __nv_bfloat16 v) : __x(WEIR_ENCODE(__bfloat162float(v))) {}
+    explicit WEIR_SF_MEMBER WEIR_T(const float v) : __x(WEIR_ENCODE(v)) {}
     explicit WEIR_SF_MEMBER WEIR_T(const double v) : __x(WEIR_ENCODE(v)) {}
     explicit WEIR_SF_MEMBER WEIR_T(const short v) : __x(WEIR_ENCODE((double)v)) {}
     explicit WEIR_SF_MEMBER WEIR_T(const unsigned short v) : __x(WEIR_ENCODE((double)v)) {}
@@ -66,13 +63,13 @@ struct __attribute__((aligned(sizeof(WEIR_S2)))) WEIR_T2 {
 
     WEIR_T2() = default;
     explicit WEIR_SF_MEMBER WEIR_T2(const double2 v) : __x(pack(v.x, v.y)) {}
-    explicit WEIR_SF_MEMBER WEIR_T2(const float2 v) : __x(pack((double)v.x, (double)v.y)) {}
+    explicit WEIR_SF_MEMBER WEIR_T2(const float2 v) : __x(pack(v.x, v.y)) {}
     explicit WEIR_SF_MEMBER WEIR_T2(const __half2 v)
-        : __x(pack((double)__half2float(v.x), (double)__half2float(v.y)))
+        : __x(pack(__half2float(v.x), __half2float(v.y)))
     {
     }
     explicit WEIR_SF_MEMBER WEIR_T2(const __nv_bfloat162 v)
-        : __x(pack((double)__bfloat162float(v.x), (double)__bfloat162float(v.y)))
+        : __x(pack(__bfloat162float(v.x), __bfloat162float(v.y)))
     {
     }
     explicit WEIR_SF_MEMBER operator float2() const
@@ -93,7 +90,7 @@ struct __attribute__((aligned(sizeof(WEIR_S2)))) WEIR_T2 {
 
   private:
     static constexpr unsigned mask = (1u << WEIR_BITS) - 1;
-    WEIR_SF_MEMBER static WEIR_S2 pack(double x, double y)
+    template <typename Real> WEIR_SF_MEMBER static WEIR_S2 pack(Real x, Real y)
     {
         return (WEIR_S2)(WEIR_ENCODE(x) | WEIR_ENCODE(y) << WEIR_BITS);
     }

@@ -601,6 +601,15 @@ static struct uniformity shuffled(const struct ptx_instr *i, const struct unifor
     return ptx_has(i, PTX_M_idx) && whole && is_uniform(&s[1]) ? uniformity_uniform(0) : DIVERGENT;
 }
 
+/* An index's bits as a float: neighbours' floats have no stride. */
+static struct uniformity as_register(const struct jkernel *k, const struct ptx_operand *to,
+                                     struct uniformity s)
+{
+    bool is_float =
+        to->kind == PTX_OPR_REG && ptx_type_is_float((enum ptx_type)k->regs[to->reg].type);
+    return is_float && s.known && s.stride != 0 ? DIVERGENT : s;
+}
+
 static struct uniformity any_shape_of(const struct jkernel *k, const struct ptx_instr *i, int which)
 {
     struct uniformity s[20];
@@ -686,13 +695,13 @@ static struct uniformity any_shape_of(const struct jkernel *k, const struct ptx_
         if (i->operands[1].kind == PTX_OPR_SYM && i->operands[1].var != NULL)
             return s[0];
         if (ptx_type_bits((enum ptx_type)i->types[0]) >= 32)
-            return s[0];
+            return as_register(k, &i->operands[0], s[0]);
         break;
     case PTX_OP_selp:
         if (is_uniform(&s[2])) {
             struct uniformity j = uniformity_join(s[0], s[1]);
             j.ranged = false;
-            return j;
+            return as_register(k, &i->operands[0], j);
         }
         break;
     default: break;

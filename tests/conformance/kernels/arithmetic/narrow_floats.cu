@@ -159,12 +159,48 @@ void one_format(int kind)
     cudaFree(values);
 }
 
+/* The upper 22 bits of all floats, with lower ones on both sides of nothing: what a format cuts off
+ * is more bits than that. A float becomes what the same double does; NaN is one code. */
+__device__ bool as_its_double(int kind, float v)
+{
+    codes got = convert(kind, (double)v);
+    if (v != v)
+        return got.from_float == (kind < 2 ? 0x7f : kind < 4 ? 0x1f : 0x07);
+    bool same = got.from_float == got.from_double;
+    if (kind < 2) {
+        __nv_fp8_interpretation_t format = kind == 0 ? __NV_E4M3 : __NV_E5M2;
+        same = same && __nv_cvt_float_to_fp8(v, __NV_NOSAT, format) ==
+                           __nv_cvt_double_to_fp8((double)v, __NV_NOSAT, format);
+    }
+    return same;
+}
+__global__ void floats_as_doubles(int kind, int *wrong)
+{
+    unsigned upper = (blockIdx.x * blockDim.x + threadIdx.x) << 10;
+    for (unsigned lower : {0u, 1u, 0x200u, 0x3ffu})
+        if (!as_its_double(kind, __uint_as_float(upper | lower)))
+            atomicAdd(wrong, 1);
+}
+void all_floats()
+{
+    int *wrong;
+    cudaMallocManaged(&wrong, sizeof(int));
+    for (int kind = 0; kind < 5; kind++) {
+        *wrong = 0;
+        floats_as_doubles<<<(1 << 22) / 256, 256>>>(kind, wrong);
+        CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
+        CHECK_EQ_INT(*wrong, 0);
+    }
+    cudaFree(wrong);
+}
+
 } // namespace
 
 int main()
 {
     for (int kind = 0; kind < 5; kind++)
         one_format(kind);
+    all_floats();
 
     /* without saturation: infinity, or NaN where there is none */
     CHECK_EQ_INT(__nv_cvt_float_to_fp8(1e9f, __NV_NOSAT, __NV_E5M2), 0x7c);

@@ -1,6 +1,6 @@
 /* K2: casts between floating point and integers of 128 bits. Within the range they are the host's;
  * out of it they give the nearest integer, as casts to 64 bits do, and for NaN the integer whose
- * highest bit alone is set. */
+ * highest bit alone is set. And the bits of an index as a float. */
 #include <cmath>
 #include <cstring>
 
@@ -99,8 +99,39 @@ static void check_numbers(to_float *out)
     cudaFree(in);
 }
 
+/* Bits of an index that are meant as a float: what is neither sum nor product of indices. */
+__global__ void floats_of_indices(float *sums, double *doubles, int high)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    sums[i] = fabsf(__int_as_float(i + high)) + 1.0f;
+    doubles[i] = __longlong_as_double((long long)i * 3 + ((long long)high << 32)) * 2;
+}
+static void check_floats_of_indices()
+{
+    enum { COUNT = 512, HIGH = 0x3f800000 };
+    struct {
+        float sums[COUNT];
+        double doubles[COUNT];
+    } *out;
+    CHECK_EQ_INT(cudaMallocManaged(&out, sizeof *out), cudaSuccess);
+    floats_of_indices<<<COUNT / 256, 256>>>(out->sums, out->doubles, HIGH);
+    CHECK_EQ_INT(cudaGetLastError(), cudaSuccess);
+    CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
+    for (int i = 0; i < COUNT; i++) {
+        int bits = i + HIGH;
+        long long wide = (long long)i * 3 + ((long long)HIGH << 32);
+        float f;
+        double d;
+        memcpy(&f, &bits, sizeof f);
+        memcpy(&d, &wide, sizeof d);
+        CHECK(out->sums[i] == f + 1.0f && out->doubles[i] == d * 2);
+    }
+    cudaFree(out);
+}
+
 int main()
 {
+    check_floats_of_indices();
     from_float *out;
     to_float *back;
     CHECK_EQ_INT(cudaMallocManaged(&out, NUMBERS * sizeof *out), cudaSuccess);
