@@ -61,7 +61,10 @@ static bool run_analyses(struct jkernel *k)
         if (!pass_flatten(k))
             return false;
         jit_apply_splits(k);
-        if (!pass_cfg(k) || !pass_liveness(k) || !pass_uniformity(k))
+        if (!pass_cfg(k))
+            return false;
+        pass_carry_tests(k);
+        if (!pass_liveness(k) || !pass_uniformity(k))
             return false;
         if (!jit_find_splits(k) && !jit_find_gates(k))
             return pass_repeated_segments(k) && pass_lockstep(k);
@@ -561,8 +564,12 @@ static bool compile_optimize(struct session *s, struct diag *d)
     strip_mine(s->cg.alu.module, s->cg.alu.simd_bits, s->k.entry->pragmas & PTX_PRAGMA_STRIPS);
     if (!large && host_loads_lanes())
         scalarize_gathers(s->cg.alu.module);
-    return large || !mask_logic(s->cg.alu.module, s->cg.alu.has_avx512) ||
-           run_passes(s, "function(adce)", d);
+    if (large)
+        return true;
+    bool changed = mask_logic(s->cg.alu.module, s->cg.alu.has_avx512);
+    if (s->cg.alu.has_avx2 && !s->cg.alu.has_avx512)
+        changed |= mask_width(s->cg.alu.module);
+    return !changed || run_passes(s, "function(adce)", d);
 }
 
 static LLVMMemoryBufferRef generate(struct session *s, LLVMCodeGenFileType type, struct diag *d)

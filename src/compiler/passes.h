@@ -17,6 +17,7 @@
  * reconverge shared_heads                   inner loops with their outer loop's head have one of
  * their own loop_heads                     at which block a round through a loop begins; changes
  * nothing gates                          in front of instructions that were found to need them
+ *   carry_tests          analysis/   comparisons of a sum with its operand have a constant
  *   liveness             analysis/   registers live at blocks' ends
  *   uniformity           analysis/   uniform, affine or divergent registers; frontiers
  *     ranges                         jit_range: bounds of an index, or false; changes nothing
@@ -74,6 +75,10 @@ bool pass_limits(const struct jkernel *k);
  * predecessors, loops and depths. Polls are in the loops that wait; has_poll and has_partial are
  * known. No later pass adds, removes or moves blocks or instructions. */
 bool pass_cfg(struct jkernel *k);
+
+/* Needs cfg. Comparisons of a sum with one of its operands, the other a constant, become those of
+ * the sum with the constant. */
+void pass_carry_tests(struct jkernel *k);
 
 /* Needs cfg. Makes live_in and live_out of the blocks; ndefs, def and read of the registers. */
 bool pass_liveness(struct jkernel *k);

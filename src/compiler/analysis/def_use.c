@@ -146,3 +146,11 @@ bool jit_depends_on_arrival(const struct ptx_instr *i)
         return i->call->unfinished != 0;
     return i->op == PTX_OP_barrier && ptx_has(i, PTX_M_wait) && !ptx_has(i, PTX_M_cluster);
 }
+
+int32_t last_write(const struct jkernel *k, const struct jblock *blk, int32_t before, int32_t reg)
+{
+    for (int32_t n = before - 1; n >= blk->first; n--)
+        if (jit_writes(&k->instrs[n], reg))
+            return n;
+    return -1;
+}

@@ -285,18 +285,6 @@ LLVMValueRef first_active(struct codegen *cg, LLVMValueRef v)
 
 /* ---- operands ---- */
 
-int32_t last_write(const struct jkernel *k, const struct jblock *blk, int32_t before, int32_t reg)
-{
-    for (int32_t n = before - 1; n >= blk->first; n--) {
-        struct jroles r;
-        jit_roles(&k->instrs[n], &r);
-        for (int d = 0; d < r.ndef; d++)
-            if (r.def[d] == reg)
-                return n;
-    }
-    return -1;
-}
-
 LLVMValueRef read_slot(struct codegen *cg, int32_t reg, int s)
 {
     LLVMTypeRef t = scalar_type(cg, cg->k->regs[reg].type);

@@ -56,8 +56,6 @@ LLVMValueRef lanes_before_wrap(struct codegen *cg, LLVMValueRef first, int64_t s
                                bool is_signed);
 /* The value in slot s of a register. */
 LLVMValueRef read_slot(struct codegen *cg, int32_t reg, int s);
-/* The last instruction of a block before number `before` that writes a register, -1: none. */
-int32_t last_write(const struct jkernel *k, const struct jblock *blk, int32_t before, int32_t reg);
 
 /* ---- masks ---- */
 

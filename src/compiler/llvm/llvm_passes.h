@@ -45,9 +45,13 @@ void strip_mine(LLVMModuleRef m, unsigned simd_bits, bool always);
 /* gather_scalarization.c. After strip_mine: what gathers load is loaded lane by lane. */
 void scalarize_gathers(LLVMModuleRef m);
 
-/* mask_logic.c. After all others: masks of lanes that are integers stay that, or become vectors in
+/* mask_logic.c. After all but one of the others: masks of lanes that are integers stay that, or become vectors in
  * a way that suits a machine that has registers for masks, or has not. False: nothing was changed.
  */
 bool mask_logic(LLVMModuleRef m, bool mask_registers);
+
+/* mask_width.c. After mask_logic, for AVX2 without AVX-512: vectors of masks that are made of
+ * integers get elements as wide as what takes them. False: nothing was changed. */
+bool mask_width(LLVMModuleRef m);
 
 #endif

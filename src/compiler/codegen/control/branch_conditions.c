@@ -263,7 +263,7 @@ static bool equality_from_bounds(struct bound_condition *c, const struct ptx_ope
 
 /* ---- all lanes at once ---- */
 
-/* `index < bound` with an index of stride 1 or -1 in each segment. */
+/* `index < bound` or `index == bound` with an index of stride 1 or -1 in each segment. */
 struct row {
     const struct ptx_instr *i;
     int32_t at; /* its number (maker) */
@@ -272,17 +272,20 @@ struct row {
     bool up;    /* the index grows */
     bool less;  /* it is index < bound or index <= bound, else > or >= */
     bool equal; /* <= or >= */
+    bool same;  /* none of these: == or != */
 };
 
-static bool is_index_compare(struct bound_condition *c, const struct ptx_operand *cond,
-                             struct row *r)
+static bool is_index_compare(struct bound_condition *c, int32_t before,
+                             const struct ptx_operand *cond, struct row *r)
 {
     const struct jkernel *k = c->cg->k;
-    r->i = defining_instr(c, c->blk->first + c->blk->count, cond->reg, &r->at);
-    if (r->i == NULL || r->i->op != PTX_OP_setp || !is_index(r->i->types[0]) ||
-        !orders(r->i, &r->less))
+    r->i = defining_instr(c, before, cond->reg, &r->at);
+    if (r->i == NULL || r->i->op != PTX_OP_setp || !is_index(r->i->types[0]))
         return false;
     r->type = r->i->types[0];
+    r->same = ptx_has(r->i, PTX_M_eq) || ptx_has(r->i, PTX_M_ne);
+    if (!r->same && !orders(r->i, &r->less))
+        return false;
     r->equal = ptx_has(r->i, PTX_M_le) || ptx_has(r->i, PTX_M_ge) || ptx_has(r->i, PTX_M_ls) ||
                ptx_has(r->i, PTX_M_hs);
     struct uniformity s[2];
@@ -300,8 +303,26 @@ static bool is_index_compare(struct bound_condition *c, const struct ptx_operand
         return false;
     r->up = step > 0;
     r->less ^= r->index == 1; /* bound > index */
-    require_no_wrap(c, r->at, &r->i->operands[r->index + 1], &s[r->index], r->type);
+    if (!r->same)
+        require_no_wrap(c, r->at, &r->i->operands[r->index + 1], &s[r->index], r->type);
     return !c->failed;
+}
+
+/* i32: the lane of a segment that has the bound; others: all lanes but that. However indices wrap.
+ */
+static LLVMValueRef index_equal_bits(struct bound_condition *c, LLVMValueRef low, LLVMValueRef high,
+                                     bool others)
+{
+    struct codegen *cg = c->cg;
+    LLVMBuilderRef b = cg->alu.b;
+    uint64_t lanes = 1u << c->seg;
+    LLVMValueRef far = LLVMBuildSub(b, high, low, "");
+    LLVMValueRef in =
+        LLVMBuildICmp(b, LLVMIntULT, far, LLVMConstInt(LLVMTypeOf(far), lanes, false), "");
+    LLVMValueRef bit = LLVMBuildShl(b, c32(cg, 1), LLVMBuildIntCast2(b, far, cg->i32, false, ""),
+                                    ""); /* poison: not chosen */
+    LLVMValueRef bits = LLVMBuildSelect(b, in, bit, c32(cg, 0), "");
+    return others ? LLVMBuildXor(b, bits, c32(cg, (1ull << lanes) - 1), "") : bits;
 }
 
 /* i32: the lanes of a segment for which such a comparison is true, if no index wraps around. */
@@ -318,6 +339,8 @@ static LLVMValueRef index_compare_bits(struct bound_condition *c, const struct r
         low = high;
         high = t;
     }
+    if (r->same)
+        return index_equal_bits(c, low, high, ptx_has(r->i, PTX_M_ne));
     /* The lanes up to high - low after the first. Up: those of index < bound, or <=; down: those of
      * index > bound, or >=. Else it is the others. */
     bool others = r->less != r->up, with = r->equal != others;
@@ -371,16 +394,76 @@ static LLVMValueRef bits_by_segment(struct codegen *cg, const struct jblock *blk
 
 /* Is the condition such a comparison, in segments that are worth it? Without AVX-512 a mask of 32
  * lanes takes many instructions. */
-static bool find_index_compare(struct codegen *cg, const struct jblock *blk,
+static bool find_index_compare(struct codegen *cg, const struct jblock *blk, int32_t before,
                                const struct ptx_operand *cond, struct bound_condition *c,
                                struct row *r)
 {
     for (size_t n = 0; n < (cg->alu.has_avx512 ? 1 : WEIR_COUNT(segments)); n++) {
         *c = (struct bound_condition){.cg = cg, .seg = segments[n], .blk = blk};
-        if (is_index_compare(c, cond, r))
+        if (is_index_compare(c, before, cond, r))
             return true;
     }
     return false;
+}
+
+/* i32: the lanes for which it holds, if no index wraps around. */
+static LLVMValueRef index_compare(struct bound_condition *c, const struct row *r, bool neg)
+{
+    LLVMValueRef segment[MAX_SEGS];
+    for (int n = 0; n < nsegs(c->seg); n++)
+        segment[n] = index_compare_bits(c, r, n);
+    LLVMValueRef bits = join_segment_bits(c, segment);
+    return neg ? LLVMBuildNot(c->cg->alu.b, bits, "") : bits;
+}
+
+/* ---- logic ---- */
+
+/* i32: the lanes for which an operand holds that the instruction at `before` reads, by logic on
+ * such masks; NULL: it is not available. *gains: some of it needs no vector. */
+static LLVMValueRef logic_bits(struct codegen *cg, const struct jblock *blk, int32_t before,
+                               const struct ptx_operand *o, int depth, bool *gains)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    struct bound_condition c = {.cg = cg, .seg = SEG_WARP, .blk = blk};
+    struct row r;
+    struct uniformity u = operand_uniformity(cg->k, o);
+    if (before == OTHER_BLOCK || o->kind != PTX_OPR_REG)
+        return NULL;
+    if (is_uniform(&u))
+        return LLVMBuildSExt(b, operand_scalar(cg, o, PTX_PRED, SEG_WARP, 0), cg->i32, "");
+    int32_t at;
+    const struct ptx_instr *i = depth < DEPTH ? defining_instr(&c, before, o->reg, &at) : NULL;
+    LLVMValueRef x[2] = {NULL, NULL};
+    bool logic = i != NULL && at != OTHER_BLOCK && i->types[0] == PTX_PRED && i->op != PTX_OP_setp;
+    for (int n = 1; logic && n < i->noperands; n++) {
+        x[n - 1] = logic_bits(cg, blk, at, &i->operands[n], depth + 1, gains);
+        logic = x[n - 1] != NULL;
+    }
+    if (logic) {
+        LLVMValueRef v = i->op == PTX_OP_not   ? LLVMBuildNot(b, x[0], "")
+                         : i->op == PTX_OP_and ? LLVMBuildAnd(b, x[0], x[1], "")
+                                               : LLVMBuildOr(b, x[0], x[1], "");
+        return o->neg ? LLVMBuildNot(b, v, "") : v;
+    }
+    if (find_index_compare(cg, blk, before, o, &c, &r) && c.no_wrap == NULL) {
+        *gains = true;
+        return index_compare(&c, &r, o->neg);
+    }
+    return bits_of(cg, operand_vector(cg, o, PTX_PRED));
+}
+
+/* The same for a condition that is logic on others; NULL: it is none, or all of it is vectors. */
+static LLVMValueRef bits_by_logic(struct codegen *cg, const struct jblock *blk,
+                                  const struct ptx_operand *cond)
+{
+    struct bound_condition c = {.cg = cg, .seg = SEG_WARP, .blk = blk};
+    int32_t end = blk->first + blk->count, at;
+    const struct ptx_instr *i = defining_instr(&c, end, cond->reg, &at);
+    bool gains = false;
+    if (i == NULL || i->op == PTX_OP_setp)
+        return NULL;
+    LLVMValueRef bits = logic_bits(cg, blk, end, cond, 0, &gains);
+    return gains ? bits : NULL;
 }
 
 LLVMValueRef branch_condition_bits(struct codegen *cg, const struct jblock *blk)
@@ -389,36 +472,29 @@ LLVMValueRef branch_condition_bits(struct codegen *cg, const struct jblock *blk)
     struct bound_condition c;
     struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
     struct row r;
-    LLVMValueRef by_segment = bits_by_segment(cg, blk, &cond), segment[MAX_SEGS];
-    if (by_segment != NULL)
-        return by_segment;
-    if (!find_index_compare(cg, blk, &cond, &c, &r))
-        return bits_of(cg, operand_vector(cg, &cond, PTX_PRED));
-    LLVMBasicBlockRef from, wrap = NULL, row, join = NULL;
-    LLVMValueRef wrapped = NULL;
-    if (c.no_wrap != NULL) {
-        wrap = new_bb(cg, "wrap");
-        row = new_bb(cg, "affine");
-        join = new_bb(cg, "compared");
-        LLVMBuildCondBr(b, c.no_wrap, row, wrap);
-        LLVMPositionBuilderAtEnd(b, wrap);
-        wrapped = bits_of(cg, operand_vector(cg, &cond, PTX_PRED));
-        wrap = LLVMGetInsertBlock(b);
-        LLVMBuildBr(b, join);
-        LLVMPositionBuilderAtEnd(b, row);
-    }
-    for (int n = 0; n < nsegs(c.seg); n++)
-        segment[n] = index_compare_bits(&c, &r, n);
-    LLVMValueRef bits = join_segment_bits(&c, segment);
-    if (cond.neg)
-        bits = LLVMBuildNot(b, bits, "");
-    if (join == NULL)
+    LLVMValueRef bits = bits_by_segment(cg, blk, &cond);
+    if (bits == NULL)
+        bits = bits_by_logic(cg, blk, &cond);
+    if (bits != NULL)
         return bits;
-    from = LLVMGetInsertBlock(b);
+    if (!find_index_compare(cg, blk, blk->first + blk->count, &cond, &c, &r))
+        return bits_of(cg, operand_vector(cg, &cond, PTX_PRED));
+    if (c.no_wrap == NULL)
+        return index_compare(&c, &r, cond.neg);
+    LLVMBasicBlockRef wrap = new_bb(cg, "wrap"), row = new_bb(cg, "affine"),
+                      join = new_bb(cg, "compared");
+    LLVMBuildCondBr(b, c.no_wrap, row, wrap);
+    LLVMPositionBuilderAtEnd(b, wrap);
+    LLVMValueRef wrapped = bits_of(cg, operand_vector(cg, &cond, PTX_PRED));
+    wrap = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, row);
+    bits = index_compare(&c, &r, cond.neg);
+    row = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, join);
     LLVMValueRef v = LLVMBuildPhi(b, cg->i32, "");
-    LLVMAddIncoming(v, (LLVMValueRef[]){wrapped, bits}, (LLVMBasicBlockRef[]){wrap, from}, 2);
+    LLVMAddIncoming(v, (LLVMValueRef[]){wrapped, bits}, (LLVMBasicBlockRef[]){wrap, row}, 2);
     return v;
 }
 

@@ -111,6 +111,28 @@ static LLVMValueRef interleave(struct codegen *cg, LLVMValueRef *v, int lanes, i
 
 /* ---- contiguous, gathered ---- */
 
+/* May inactive lanes of an access to shared memory be accessed, too? */
+static bool blends(const struct codegen *cg, const struct access *a)
+{
+    return a->space == PTX_SPACE_SHARED && !cg->alu.has_avx512 && !a->is_volatile;
+}
+
+/* Of shared memory inactive lanes' elements are loaded, too: there is memory on both sides. Without
+ * an active lane the address may be any, and another one is taken. */
+static LLVMValueRef load_with_others(struct codegen *cg, const struct access *a, LLVMValueRef p,
+                                     int first, int lanes)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    uint64_t all = lanes == JIT_WARP ? UINT32_MAX : ((1ull << lanes) - 1) << first;
+    LLVMValueRef own = LLVMBuildAnd(b, mask_bits(cg), c32(cg, all), "");
+    LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, own, c32(cg, 0), "");
+    LLVMTypeRef t = LLVMVectorType(a->elem, (unsigned)(lanes * a->vec));
+    LLVMValueRef v = LLVMBuildLoad2(b, t, LLVMBuildSelect(b, any, p, cg->block.shared, ""), "");
+    LLVMSetAlignment(v, a->bytes);
+    tag_memory(cg, v, a->space);
+    return v;
+}
+
 static LLVMValueRef load_wide(struct codegen *cg, const struct access *a, LLVMValueRef p, int first,
                               int lanes)
 {
@@ -121,6 +143,10 @@ static LLVMValueRef load_wide(struct codegen *cg, const struct access *a, LLVMVa
         v = LLVMBuildLoad2(cg->alu.b, t, p, "");
         LLVMSetAlignment(v, align);
         LLVMSetVolatile(v, a->is_volatile);
+    } else if (!masked_native(cg, a->bytes) && blends(cg, a)) {
+        v = load_with_others(cg, a, p, first, lanes);
+        return LLVMBuildSelect(cg->alu.b, repeat_lanes(cg, m, first, lanes, a->vec), v,
+                               LLVMConstNull(t), "");
     } else if (!masked_native(cg, a->bytes)) {
         return masked_load(cg, a, p, first, lanes);
     } else {
@@ -132,21 +158,30 @@ static LLVMValueRef load_wide(struct codegen *cg, const struct access *a, LLVMVa
     return v;
 }
 
+static LLVMValueRef reversed(struct codegen *cg, LLVMValueRef v)
+{
+    unsigned idx[JIT_WARP];
+    for (unsigned l = 0; l < JIT_WARP; l++)
+        idx[l] = JIT_WARP - 1 - l;
+    return shuffle(cg, v, NULL, idx, JIT_WARP);
+}
+
 /* All lanes' elements where the last lane's come first; p points to the first lane's. */
 static LLVMValueRef load_backwards(struct codegen *cg, const struct access *a, LLVMValueRef p)
 {
-    LLVMValueRef mask = cg->mask, mask_vec = cg->mask_vec, idx[JIT_WARP];
+    LLVMValueRef mask = cg->mask, mask_vec = cg->mask_vec;
+    p = byte_offset(cg, p, c64(cg, -(uint64_t)a->bytes * (JIT_WARP - 1)));
+    if (mask != NULL && blends(cg, a)) {
+        LLVMValueRef v = reversed(cg, load_with_others(cg, a, p, 0, JIT_WARP));
+        return LLVMBuildSelect(cg->alu.b, mask_vector(cg), v, LLVMConstNull(LLVMTypeOf(v)), "");
+    }
     if (mask != NULL)
         cg->mask = intrinsic(cg, "llvm.bitreverse", &cg->i32, 1, &mask, 1);
     cg->mask_vec = NULL;
-    p = byte_offset(cg, p, c64(cg, -(uint64_t)a->bytes * (JIT_WARP - 1)));
     LLVMValueRef v = load_wide(cg, a, p, 0, JIT_WARP);
     cg->mask = mask;
     cg->mask_vec = mask_vec;
-    for (int l = 0; l < JIT_WARP; l++)
-        idx[l] = c32(cg, (uint64_t)(JIT_WARP - 1 - l));
-    return LLVMBuildShuffleVector(cg->alu.b, v, LLVMGetPoison(LLVMTypeOf(v)),
-                                  LLVMConstVector(idx, JIT_WARP), "");
+    return reversed(cg, v);
 }
 
 /* All lanes' elements when segments of 2^seg lanes are contiguous; p[s] points to each. */
@@ -410,7 +445,8 @@ static void store_masked(struct codegen *cg, const struct access *a, LLVMValueRe
 
 /* Masked stores are slow on some CPUs, and of small elements on all without AVX-512. One thread of
  * the machine runs all of the block, so inactive lanes' shared memory may be written back
- * unchanged, if it exists. */
+ * unchanged, and what lies beside it (src/exec/worker.c), where a row begins before or ends past
+ * it. Without an active lane the address may be any. */
 static void store_blended(struct codegen *cg, const struct access *a, LLVMValueRef x,
                           LLVMValueRef p, int first, int lanes)
 {
@@ -422,11 +458,11 @@ static void store_blended(struct codegen *cg, const struct access *a, LLVMValueR
         LLVMBuildZExt(b, block_field(cg, BLOCK_FIELD(total_shared), cg->i32, true), cg->i64, "");
     LLVMValueRef from = LLVMBuildSub(b, LLVMBuildPtrToInt(b, p, cg->i64, ""),
                                      LLVMBuildPtrToInt(b, cg->block.shared, cg->i64, ""), "");
-    unsigned elements = LLVMGetVectorSize(LLVMTypeOf(x));
-    LLVMValueRef ends[2] = {LLVMBuildAdd(b, total, c64(cg, 1), ""),
-                            c64(cg, (uint64_t)elements * a->bytes)};
-    LLVMValueRef end = intrinsic(cg, "llvm.usub.sat", &cg->i64, 1, ends, 2);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, from, end, ""), in, out);
+    LLVMValueRef most =
+        c64(cg, (uint64_t)LLVMGetVectorSize(LLVMTypeOf(x)) * a->bytes - 1); /* outside of it */
+    LLVMValueRef meets = LLVMBuildICmp(b, LLVMIntULT, LLVMBuildAdd(b, from, most, ""),
+                                       LLVMBuildAdd(b, total, most, ""), "");
+    branch_likely(cg, meets, in, out);
     LLVMPositionBuilderAtEnd(b, in);
     LLVMValueRef old = LLVMBuildLoad2(b, LLVMTypeOf(x), p, "");
     LLVMSetAlignment(old, a->bytes);
@@ -439,11 +475,6 @@ static void store_blended(struct codegen *cg, const struct access *a, LLVMValueR
     store_masked(cg, a, x, p, first, lanes);
     LLVMBuildBr(b, done);
     LLVMPositionBuilderAtEnd(b, done);
-}
-
-static bool blends(const struct codegen *cg, const struct access *a)
-{
-    return a->space == PTX_SPACE_SHARED && !cg->alu.has_avx512 && !a->is_volatile;
 }
 
 static void store_contiguous(struct codegen *cg, const struct access *a, unsigned seg,

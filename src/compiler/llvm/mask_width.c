@@ -1,0 +1,350 @@
+/* mask_width: vectors of masks in elements as wide as what takes them, on machines with AVX2.
+ *
+ * There a mask is a vector whose elements are as wide as those that it selects: bytes for bytes,
+ * words for words. Where code generation needs lanes of an i32, it makes the test of a sign: each
+ * lane's bit is shifted to the sign of a word (some_lanes_of). That is what accesses and selections
+ * of words take as it is. But LLVM brings such a vector to bytes, by seven instructions and as many
+ * back, wherever it is cut into parts, is used in another block than its own, or meets a mask of
+ * bytes. Here each part and each block gets a test of its own, which is a broadcast and a shift a
+ * register; and what is of bytes gets a test of bytes, or the vector of bytes that the integer was
+ * made of. */
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/base.h"
+#include "compiler/llvm/llvm_passes.h"
+
+enum {
+    MAX_LANES = 32,
+    WORD = 32,    /* bits of a word */
+    MAX_DEPTH = 4 /* of logic that is followed */
+};
+
+struct mask_width {
+    LLVMContextRef ctx;
+    LLVMBuilderRef b;
+    LLVMTypeRef i8, i32;
+    bool changed;
+};
+
+/* A vector of i1, whose lane l is bit `bit[l]` of an i32. */
+struct lane_test {
+    LLVMValueRef bits;
+    unsigned n, bit[MAX_LANES];
+};
+
+static bool is_op(LLVMValueRef v, LLVMOpcode op)
+{
+    return LLVMIsAInstruction(v) != NULL && LLVMGetInstructionOpcode(v) == op;
+}
+
+static bool is_vector(LLVMValueRef v)
+{
+    return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
+}
+
+static unsigned lanes_of(LLVMValueRef v)
+{
+    unsigned n = is_vector(v) ? LLVMGetVectorSize(LLVMTypeOf(v)) : 0;
+    return n <= MAX_LANES ? n : 0;
+}
+
+static unsigned element_bits(const struct mask_width *m, LLVMTypeRef t)
+{
+    if (LLVMGetTypeKind(t) == LLVMVectorTypeKind)
+        t = LLVMGetElementType(t);
+    switch (LLVMGetTypeKind(t)) {
+    case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(t);
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind: return 16;
+    case LLVMFloatTypeKind: return 32;
+    default: return 64;
+    }
+}
+
+static bool is_mask(const struct mask_width *m, LLVMValueRef v)
+{
+    return lanes_of(v) != 0 &&
+           LLVMGetTypeKind(LLVMGetElementType(LLVMTypeOf(v))) == LLVMIntegerTypeKind &&
+           element_bits(m, LLVMTypeOf(v)) == 1;
+}
+
+/* The scalar that all lanes of a vector are; NULL: they are not one. */
+static LLVMValueRef splatted(LLVMValueRef v)
+{
+    if (!is_op(v, LLVMShuffleVector))
+        return NULL;
+    LLVMValueRef one = LLVMGetOperand(v, 0);
+    for (unsigned l = 0; l < LLVMGetNumMaskElements(v); l++)
+        if (LLVMGetMaskValue(v, l) != 0)
+            return NULL;
+    bool first = is_op(one, LLVMInsertElement) &&
+                 LLVMIsAConstantInt(LLVMGetOperand(one, 2)) != NULL &&
+                 LLVMConstIntGetZExtValue(LLVMGetOperand(one, 2)) == 0;
+    return first ? LLVMGetOperand(one, 1) : NULL;
+}
+
+/* Is a value such a test of signs? */
+static bool is_lane_test(const struct mask_width *m, LLVMValueRef v, struct lane_test *t)
+{
+    if (!is_mask(m, v) || !is_op(v, LLVMICmp) || LLVMGetICmpPredicate(v) != LLVMIntSLT ||
+        LLVMIsNull(LLVMGetOperand(v, 1)) == 0)
+        return false;
+    LLVMValueRef shifted = LLVMGetOperand(v, 0);
+    if (!is_op(shifted, LLVMShl) || LLVMIsAConstant(LLVMGetOperand(shifted, 1)) == NULL)
+        return false;
+    *t = (struct lane_test){.bits = splatted(LLVMGetOperand(shifted, 0)), .n = lanes_of(v)};
+    if (t->bits == NULL || LLVMTypeOf(t->bits) != m->i32)
+        return false;
+    for (unsigned l = 0; l < t->n; l++) {
+        LLVMValueRef by = LLVMGetAggregateElement(LLVMGetOperand(shifted, 1), l);
+        if (by == NULL || LLVMIsAConstantInt(by) == NULL || LLVMConstIntGetZExtValue(by) >= WORD)
+            return false;
+        t->bit[l] = WORD - 1 - (unsigned)LLVMConstIntGetZExtValue(by);
+    }
+    return true;
+}
+
+/* ---- vectors, where the builder is ---- */
+
+static LLVMValueRef test_of_words(const struct mask_width *m, const struct lane_test *t)
+{
+    LLVMValueRef by[MAX_LANES];
+    for (unsigned l = 0; l < t->n; l++)
+        by[l] = LLVMConstInt(m->i32, WORD - 1 - t->bit[l], false);
+    LLVMTypeRef type = LLVMVectorType(m->i32, t->n);
+    LLVMValueRef v = LLVMBuildInsertElement(m->b, LLVMGetPoison(type), t->bits,
+                                            LLVMConstInt(m->i32, 0, false), "");
+    v = LLVMBuildShuffleVector(m->b, v, LLVMGetPoison(type), LLVMConstNull(type), "");
+    v = LLVMBuildShl(m->b, v, LLVMConstVector(by, t->n), "");
+    return LLVMBuildICmp(m->b, LLVMIntSLT, v, LLVMConstNull(type), "");
+}
+
+static LLVMValueRef test_of_bytes(const struct mask_width *m, const struct lane_test *t)
+{
+    LLVMValueRef from[MAX_LANES], bit[MAX_LANES];
+    for (unsigned l = 0; l < t->n; l++) {
+        from[l] = LLVMConstInt(m->i32, t->bit[l] / 8, false);
+        bit[l] = LLVMConstInt(m->i8, 1u << t->bit[l] % 8, false);
+    }
+    LLVMTypeRef four = LLVMVectorType(m->i8, WORD / 8);
+    LLVMValueRef v = LLVMBuildBitCast(m->b, t->bits, four, "");
+    LLVMValueRef each = LLVMConstVector(bit, t->n);
+    v = LLVMBuildShuffleVector(m->b, v, LLVMGetPoison(four), LLVMConstVector(from, t->n), "");
+    return LLVMBuildICmp(m->b, LLVMIntEQ, LLVMBuildAnd(m->b, v, each, ""), each, "");
+}
+
+/* Is an i32 logic on the bits of vectors of 32 lanes? */
+static bool is_of_vectors(const struct mask_width *m, LLVMValueRef bits, int depth)
+{
+    if (LLVMIsAConstantInt(bits) != NULL)
+        return true;
+    if (is_op(bits, LLVMBitCast))
+        return is_mask(m, LLVMGetOperand(bits, 0));
+    bool logic = is_op(bits, LLVMAnd) || is_op(bits, LLVMOr) || is_op(bits, LLVMXor);
+    return logic && depth > 0 && is_of_vectors(m, LLVMGetOperand(bits, 0), depth - 1) &&
+           is_of_vectors(m, LLVMGetOperand(bits, 1), depth - 1);
+}
+
+/* The same logic on those vectors. */
+static LLVMValueRef vector_logic(const struct mask_width *m, LLVMValueRef bits)
+{
+    if (LLVMIsAConstantInt(bits) != NULL) {
+        LLVMValueRef lane[MAX_LANES];
+        LLVMTypeRef i1 = LLVMInt1TypeInContext(m->ctx);
+        for (unsigned l = 0; l < MAX_LANES; l++)
+            lane[l] = LLVMConstInt(i1, LLVMConstIntGetZExtValue(bits) >> l & 1, false);
+        return LLVMConstVector(lane, MAX_LANES);
+    }
+    if (is_op(bits, LLVMBitCast))
+        return LLVMGetOperand(bits, 0);
+    LLVMValueRef x = vector_logic(m, LLVMGetOperand(bits, 0)),
+                 y = vector_logic(m, LLVMGetOperand(bits, 1));
+    return LLVMBuildBinOp(m->b, LLVMGetInstructionOpcode(bits), x, y, "");
+}
+
+static bool is_in_order(const struct lane_test *t)
+{
+    for (unsigned l = 0; l < t->n; l++)
+        if (t->bit[l] != l)
+            return false;
+    return t->n == MAX_LANES;
+}
+
+static LLVMValueRef vector_of_bytes(const struct mask_width *m, const struct lane_test *t)
+{
+    if (is_in_order(t) && LLVMIsAConstantInt(t->bits) == NULL &&
+        is_of_vectors(m, t->bits, MAX_DEPTH))
+        return vector_logic(m, t->bits);
+    return test_of_bytes(m, t);
+}
+
+/* ---- what users take ---- */
+
+/* How many bits wide the elements are by which a mask is made; 0: any. */
+static unsigned made_of(const struct mask_width *m, LLVMValueRef v, int depth)
+{
+    struct lane_test t;
+    if (LLVMIsAConstant(v) != NULL || is_lane_test(m, v, &t))
+        return 0;
+    if (is_op(v, LLVMICmp) || is_op(v, LLVMFCmp))
+        return element_bits(m, LLVMTypeOf(LLVMGetOperand(v, 0)));
+    if (is_op(v, LLVMPHI) || is_op(v, LLVMLoad) || depth == 0)
+        return 8; /* LLVM keeps it so */
+    if (!is_op(v, LLVMAnd) && !is_op(v, LLVMOr) && !is_op(v, LLVMXor) && !is_op(v, LLVMSelect))
+        return 0;
+    unsigned bits = 0;
+    for (int n = 0; n < LLVMGetNumOperands(v) && bits == 0; n++)
+        bits = made_of(m, LLVMGetOperand(v, (unsigned)n), depth - 1);
+    return bits;
+}
+
+static bool calls(LLVMValueRef user, const char *prefix)
+{
+    size_t length;
+    LLVMValueRef f = LLVMGetCalledValue(user);
+    const char *name = f != NULL ? LLVMGetValueName2(f, &length) : "";
+    for (; *prefix != 0; prefix++, name++)
+        if (*name != *prefix)
+            return false;
+    return true;
+}
+
+/* How many bits wide the elements are that a user of a mask selects; 0: any, or it is not known. */
+static unsigned width_taken(const struct mask_width *m, LLVMValueRef user, LLVMValueRef mask)
+{
+    if (is_op(user, LLVMZExt) || is_op(user, LLVMSExt))
+        return element_bits(m, LLVMTypeOf(user));
+    if (is_op(user, LLVMCall)) {
+        if (calls(user, "llvm.masked.load") || calls(user, "llvm.masked.gather"))
+            return element_bits(m, LLVMTypeOf(user));
+        if (calls(user, "llvm.masked.store") || calls(user, "llvm.masked.scatter"))
+            return element_bits(m, LLVMTypeOf(LLVMGetOperand(user, 0)));
+        return 0;
+    }
+    if (is_op(user, LLVMSelect) && !is_mask(m, user))
+        return element_bits(m, LLVMTypeOf(user));
+    if (is_op(user, LLVMAnd) || is_op(user, LLVMOr) || is_op(user, LLVMXor) ||
+        is_op(user, LLVMSelect)) {
+        unsigned bits = 0;
+        for (int n = 0; n < LLVMGetNumOperands(user) && bits == 0; n++)
+            if (LLVMGetOperand(user, (unsigned)n) != mask)
+                bits = made_of(m, LLVMGetOperand(user, (unsigned)n), MAX_DEPTH);
+        return bits;
+    }
+    return 0;
+}
+
+/* In front of the block's first instruction that is no phi. */
+static void position_first(const struct mask_width *m, LLVMBasicBlockRef block)
+{
+    LLVMValueRef i = LLVMGetFirstInstruction(block);
+    while (is_op(i, LLVMPHI))
+        i = LLVMGetNextInstruction(i);
+    LLVMPositionBuilderBefore(m->b, i);
+}
+
+/* What a user takes in place of a test; NULL: the test itself. `last` is what the one before it
+ * took. */
+static LLVMValueRef vector_for(struct mask_width *m, LLVMValueRef user, LLVMValueRef test,
+                               const struct lane_test *t, LLVMValueRef *last)
+{
+    if (is_op(user, LLVMBitCast) && LLVMTypeOf(user) == m->i32)
+        return NULL; /* visit() has replaced it */
+    unsigned bits = width_taken(m, user, test);
+    LLVMBasicBlockRef block = LLVMGetInstructionParent(user);
+    if (bits == 0 || is_op(user, LLVMPHI))
+        return NULL;
+    if (bits < WORD) {
+        LLVMPositionBuilderBefore(m->b, user);
+        return vector_of_bytes(m, t);
+    }
+    if (block == LLVMGetInstructionParent(test))
+        return NULL;
+    if (*last == NULL || LLVMGetInstructionParent(*last) != block) {
+        position_first(m, block);
+        *last = test_of_words(m, t);
+    }
+    return *last;
+}
+
+struct users {
+    LLVMValueRef *of;
+    size_t n;
+};
+
+static struct users users_of(LLVMValueRef v)
+{
+    struct users u = {.of = NULL};
+    for (LLVMUseRef use = LLVMGetFirstUse(v); use != NULL; use = LLVMGetNextUse(use)) {
+        u.of = xrealloc(u.of, (u.n + 1) * sizeof *u.of);
+        u.of[u.n++] = LLVMGetUser(use);
+    }
+    return u;
+}
+
+static void give_users(struct mask_width *m, LLVMValueRef test, const struct lane_test *t)
+{
+    struct users u = users_of(test);
+    LLVMValueRef last = NULL;
+    for (size_t n = 0; n < u.n; n++) {
+        LLVMValueRef v = vector_for(m, u.of[n], test, t, &last);
+        for (int o = 0; v != NULL && o < LLVMGetNumOperands(u.of[n]); o++)
+            if (LLVMGetOperand(u.of[n], (unsigned)o) == test) {
+                LLVMSetOperand(u.of[n], (unsigned)o, v);
+                m->changed = true;
+            }
+    }
+    free(u.of);
+}
+
+/* ---- parts ---- */
+
+/* Parts of a test become tests of their own, its bits the integer. */
+static void visit(struct mask_width *m, LLVMValueRef i)
+{
+    struct lane_test t, part;
+    LLVMValueRef v = NULL;
+    if (is_op(i, LLVMBitCast) && LLVMTypeOf(i) == m->i32 &&
+        is_lane_test(m, LLVMGetOperand(i, 0), &t) && is_in_order(&t)) {
+        v = t.bits;
+    } else if (is_mask(m, i) && is_op(i, LLVMShuffleVector) &&
+               is_lane_test(m, LLVMGetOperand(i, 0), &t)) {
+        part = (struct lane_test){.bits = t.bits, .n = lanes_of(i)};
+        for (unsigned l = 0; l < part.n; l++) {
+            int from = LLVMGetMaskValue(i, l);
+            if (from < 0 || (unsigned)from >= t.n)
+                return;
+            part.bit[l] = t.bit[from];
+        }
+        LLVMPositionBuilderBefore(m->b, i);
+        v = test_of_words(m, &part);
+    }
+    if (v == NULL)
+        return;
+    LLVMReplaceAllUsesWith(i, v);
+    m->changed = true;
+}
+
+bool mask_width(LLVMModuleRef module)
+{
+    LLVMContextRef ctx = LLVMGetModuleContext(module);
+    struct mask_width m = {.ctx = ctx,
+                           .b = LLVMCreateBuilderInContext(ctx),
+                           .i8 = LLVMInt8TypeInContext(ctx),
+                           .i32 = LLVMInt32TypeInContext(ctx)};
+    struct lane_test t;
+    for (int pass = 0; pass < 2; pass++)
+        for (LLVMValueRef f = LLVMGetFirstFunction(module); f != NULL; f = LLVMGetNextFunction(f))
+            for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b != NULL;
+                 b = LLVMGetNextBasicBlock(b))
+                for (LLVMValueRef i = LLVMGetFirstInstruction(b); i != NULL;
+                     i = LLVMGetNextInstruction(i)) {
+                    if (pass == 0)
+                        visit(&m, i);
+                    else if (is_lane_test(&m, i, &t))
+                        give_users(&m, i, &t);
+                }
+    LLVMDisposeBuilder(m.b);
+    return m.changed;
+}

@@ -1,0 +1,61 @@
+#!/bin/sh
+# usage: mask_width.sh WEIR: on machines with AVX2 masks have elements as wide as what takes them. Bytes
+# of shared memory are loaded without a call under a mask, words of parts of a warp without bringing its
+# mask to bytes; one lane's condition, and that of a sum that carries, are scalars.
+set -eu
+weir=$1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+cat > "$dir/masks.ptx" <<'PTX'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out, .param .u32 n)
+{
+.shared .b8 s[256]; .shared .align 4 .b8 w[4096];
+.reg .b32 %x, %y, %t, %n, %r, %f, %s, %a, %u, %w, %b, %d, %c, %i, %j, %k, %l; .reg .b64 %o, %z, %v;
+.reg .pred %p, %q, %e, %m;
+mov.u32 %x, %tid.x; mov.u32 %y, %tid.y; mad.lo.u32 %t, %y, 16, %x; ld.param.u32 %n, [n];
+mov.u32 %s, s; add.u32 %a, %s, %t; mov.u32 %r, 0;
+ld.shared.u8 %f, [%a];
+setp.eq.u32 %p, %f, 0;
+@%p bra A;
+ld.shared.u8 %r, [%a+1];
+A:
+bar.sync 0;
+setp.eq.s32 %e, %x, %n;
+and.pred %q, %e, %p;
+@!%q bra B;
+st.shared.u8 [%a], 7;
+B:
+bar.sync 0;
+mad.lo.u32 %i, %y, 33, %x; shl.b32 %j, %i, 2; mov.u32 %w, w; add.u32 %b, %w, %j; setp.eq.u32 %q, %y, 3;
+sub.s32 %c, %x, %n;
+LOOP:
+ld.shared.u32 %k, [%b];
+add.u32 %l, %k, 1;
+st.shared.u32 [%b], %l;
+add.s32 %d, %c, 16;
+setp.lt.u32 %m, %d, %c;
+add.u32 %b, %b, 64;
+mov.u32 %c, %d;
+@%m bra LOOP;
+ld.param.u64 %o, [out]; mul.wide.u32 %z, %t, 4; add.u64 %v, %o, %z; st.global.u32 [%v], %r;
+ret;
+}
+PTX
+WEIR_VECTORS=256 "$weir" dump --ir --block 16,16 "$dir/masks.ptx" > "$dir/ir"
+status=0
+none()
+{
+    ! grep -E "$1" "$dir/ir" >&2 || {
+        echo "there should be no $2" >&2
+        status=1
+    }
+}
+none '@weir_masked_load' "call for bytes of shared memory"
+none 'shufflevector <32 x i1>' "part of a mask"
+none 'icmp (eq|ne) <32 x i32>' "comparison of all lanes for one of them"
+none 'icmp u[lg][te] <32 x i32> %[^,]+, %' "comparison of a sum with its operand"
+exit $status
