@@ -12,7 +12,8 @@
  * their own; refuses too many in each other (flatten.c)                    the carry flag is a
  * register, an operand of its own spinning_calls                 calls that may wait are loops; cfg
  * then finds them as waiting struct_copies                  runs of word copies are one
- * instruction, `cp`, which is no PTX arguments                      offsets of .shared and .local
+ * instruction, `cp`, which is no PTX copied_constants               copies of registers that hold a
+ * constant are moves of it arguments                      offsets of .shared and .local
  * variables in their windows cfg                  analysis/   blocks, in an order by which lanes
  * reconverge shared_heads                   inner loops with their outer loop's head have one of
  * their own loop_heads                     at which block a round through a loop begins; changes

@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: loop_values.sh WEIR: what the compiler makes of counters that lanes read after they have left
 # a loop one after the other: they stay uniform or affine inside, where they index memory. Also of
-# indices that count down along the lanes.
+# indices that count down along the lanes, and of counters that begin with a copy of another zero.
 set -eu
 weir=$1
 dir=$(mktemp -d)
@@ -36,6 +36,34 @@ add.s32 %w4, %k, %w3;
 st.global.u32 [%j], %w4;
 ret;
 }
+.visible .entry zeros(.param .u32 length, .param .u64 in, .param .u64 out)
+{
+.reg .b32 %t, %n, %sum, %phase, %turn, %x, %y, %half; .reg .b64 %a, %o, %j; .reg .pred %q, %r;
+.reg .f32 %f, %g;
+mov.u32 %t, %tid.x; ld.param.u32 %n, [length]; ld.param.u64 %a, [in]; ld.param.u64 %o, [out];
+mov.b32 %sum, 0;
+mov.u32 %phase, %sum;
+mov.b32 %turn, %phase;
+mov.f32 %f, 0f3F800000;
+mov.f32 %g, %f;
+AGAIN:
+mov.u32 %half, %sum;
+mad.wide.u32 %j, %t, 4, %a;
+ld.global.u32 %x, [%j];
+add.s32 %sum, %sum, %x;
+cvt.rn.f32.u32 %f, %sum;
+add.s32 %phase, %phase, 1;
+setp.eq.u32 %r, %phase, 4;
+selp.b32 %phase, 0, %phase, %r;
+add.s32 %turn, %turn, 1;
+setp.lt.u32 %q, %turn, %n;
+@%q bra AGAIN;
+mad.wide.u32 %j, %t, 4, %o;
+st.global.u32 [%j], %sum;
+st.global.u32 [%j+4], %half;
+st.global.f32 [%j+8], %g;
+ret;
+}
 PTX
 
 "$weir" dump --uniformity --block 64 "$dir/loops.ptx" > "$dir/dump"
@@ -56,4 +84,8 @@ expect q "uniform"
 expect w1 "seg 32 stride -1"
 expect w2 "seg 32 stride -1"
 expect w3 "seg 32 stride -1"
+expect phase "uniform"
+expect turn "uniform"
+expect g "uniform"
+expect half "divergent"
 exit $status

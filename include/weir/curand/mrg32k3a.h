@@ -31,33 +31,35 @@ static __device__ const unsigned mrg_steps[] = {WEIR_MRG32K3A_STEPS};
 static const unsigned mrg_steps[] = {WEIR_MRG32K3A_STEPS};
 #endif
 
-/* x modulo one of the moduli. 2^32 is modulo it what is missing to 2^32. */
-template <unsigned Modulus> WEIR_CURAND unsigned mrg_reduce(unsigned long long x)
+/* A smaller number that is the same modulo the modulus: 2^32 is what is missing to it. Of less than
+ * 2^49 (by the first modulus: 2^54) it makes one below the double of the modulus. */
+template <unsigned Modulus> WEIR_CURAND unsigned long long mrg_fold(unsigned long long x)
 {
     constexpr unsigned missing = 0u - Modulus;
-    x = (x & 0xffffffffu) + (x >> 32) * missing;
-    x = (x & 0xffffffffu) + (x >> 32) * missing;
+    return (x & 0xffffffffu) + (x >> 32) * missing;
+}
+/* x modulo the modulus, if x is below its double. */
+template <unsigned Modulus> WEIR_CURAND unsigned mrg_final(unsigned long long x)
+{
     return (unsigned)(x >= Modulus ? x - Modulus : x);
 }
 template <unsigned Modulus> WEIR_CURAND unsigned mrg_times(unsigned a, unsigned b)
 {
-    return mrg_reduce<Modulus>((unsigned long long)a * b);
+    unsigned long long product = (unsigned long long)a * b;
+    return mrg_final<Modulus>(mrg_fold<Modulus>(mrg_fold<Modulus>(product)));
 }
 
-/* The next value of a recurrence: plus * b - minus * a. */
-template <unsigned Modulus>
-WEIR_CURAND unsigned mrg_next(unsigned plus, unsigned b, unsigned minus, unsigned a)
-{
-    unsigned p = mrg_times<Modulus>(plus, b), m = mrg_times<Modulus>(minus, a);
-    return p >= m ? p - m : p - m + Modulus;
-}
+/* The next value of a recurrence: plus * b - minus * a, of values below the modulus. The factors
+ * have 21 bits, and the sum is below 2^53. */
 WEIR_CURAND unsigned mrg_next1(unsigned a, unsigned b, unsigned)
 {
-    return mrg_next<mrg_modulus1>(1403580u, b, 810728u, a);
+    unsigned long long sum = 1403580ull * b + 810728ull * (mrg_modulus1 - a);
+    return mrg_final<mrg_modulus1>(mrg_fold<mrg_modulus1>(sum));
 }
 WEIR_CURAND unsigned mrg_next2(unsigned a, unsigned, unsigned c)
 {
-    return mrg_next<mrg_modulus2>(527612u, c, 1370589u, a);
+    unsigned long long sum = 527612ull * c + 1370589ull * (mrg_modulus2 - a);
+    return mrg_final<mrg_modulus2>(mrg_fold<mrg_modulus2>(mrg_fold<mrg_modulus2>(sum)));
 }
 
 /* The next number, from 1 to mrg_modulus1. */
@@ -80,10 +82,10 @@ WEIR_CURAND void mrg_apply(unsigned (&s)[3], unsigned fourth, unsigned fifth, co
 {
     unsigned all[5] = {s[0], s[1], s[2], fourth, fifth};
     for (int i = 0; i < 3; i++) {
-        unsigned long long sum = 0;
+        unsigned long long sum = 0; /* below 2^49 */
         for (int k = 0; k < 3; k++)
-            sum += mrg_times<Modulus>(all[i + k], c[k]);
-        s[i] = mrg_reduce<Modulus>(sum);
+            sum += mrg_fold<Modulus>((unsigned long long)all[i + k] * c[k]);
+        s[i] = mrg_final<Modulus>(mrg_fold<Modulus>(sum));
     }
 }
 

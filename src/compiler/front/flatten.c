@@ -594,6 +594,7 @@ static bool flatten_once(struct jkernel *k)
         add_carry(&f);
         flat_spinning_calls(k);
         flat_copies(k);
+        flat_copied_constants(k);
         flat_layout_variables(k);
     }
     ptr_map_free(&act.vars);

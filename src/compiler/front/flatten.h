@@ -100,6 +100,11 @@ void flat_transfer(struct flattener *f, const struct ptx_instr *at, struct ptx_v
 /* In the flat code: structures that are copied word by word are copied by one instruction. */
 void flat_copies(struct jkernel *k);
 
+/* ---- constants (copied_constants.c) ---- */
+
+/* In the flat code: copies of registers that hold a constant are moves of the constant. */
+void flat_copied_constants(struct jkernel *k);
+
 /* ---- calls of functions that wait (spinning_calls.c) ---- */
 
 /* In the flat code: a kernel's calls of functions that may spin become loops around calls that may
