@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "exec/run.h"
 
 enum { WORKERS = 4, MOST = 5000 };
 
@@ -116,6 +117,23 @@ static void faults(struct device_stream *s)
     CHECK_EQ_INT(device_stream_sync(s), DEVICE_FAULT_ADDRESS);
 }
 
+/* How long a block takes is known soon after a first one that took very long, does not change much
+ * by one during which the thread was interrupted, and follows blocks that do take longer. */
+static void learns(void)
+{
+    struct grid_kernel k = KERNEL(count_block);
+    run_learn(&k, 300000);
+    CHECK_EQ_INT(k.block_ns, 300000);
+    for (int i = 0; i < 12; i++)
+        run_learn(&k, 300);
+    CHECK(k.block_ns >= 300 && k.block_ns < 500);
+    run_learn(&k, 4000000);
+    CHECK(k.block_ns < 1000);
+    for (int i = 0; i < 60; i++)
+        run_learn(&k, 50000);
+    CHECK(k.block_ns > 30000 && k.block_ns <= 50000);
+}
+
 int main(void)
 {
     char workers[8];
@@ -128,6 +146,7 @@ int main(void)
     no_crowd(s);
     nobody_waits(s);
     faults(s);
+    learns();
     device_stream_free(s);
     return end();
 }
