@@ -119,6 +119,7 @@ struct codegen {
     struct serialized_lanes *serialized; /* control/control.h */
     struct block_batch *batch;           /* control/block_batch.c; NULL: one block a call */
     struct deferred_sums *deferred;      /* memory/deferred_sums.c; NULL: sums are made at once */
+    struct sum_chain *sums;              /* memory/sum_chains.c; NULL: none was met */
     struct warp_interleave *interleave;  /* control/grid_stride_loops.c; NULL: warps do not yield */
     struct warp_index *warp_index;       /* control/warp_index.c */
     struct vector_gather *gather;        /* memory/vector_gather.c */

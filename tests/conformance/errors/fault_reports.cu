@@ -269,6 +269,34 @@ static void shared_memory()
                   "byte 22 of the block's 256 bytes of shared memory");
 }
 
+/* Sums that a call of several blocks collects fault in the block that makes them. */
+__global__ void count(const int *index, int *counts, int wild)
+{
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    atomicAdd(&counts[t == 9000 ? wild : index[t] & 15], 1);
+}
+
+static void collected_sums()
+{
+    const int blocks = 128, large = 1 << 21;
+    int *index, *counts = make(large);
+    counts += large / 4 - 16;
+    CHECK_EQ_INT(cudaMalloc(&index, blocks * 256 * sizeof *index), cudaSuccess);
+    CHECK_EQ_INT(cudaMemset(index, 0, blocks * 256 * sizeof *index), cudaSuccess);
+    for (int n = 0; n < 20; n++)
+        count<<<blocks, 256>>>(index, counts, 3);
+    CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
+    count<<<blocks, 256>>>(index, counts, 40);
+    CHECK_EQ_INT(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+#if HAVE_STORIES
+    if (reports()) {
+        CHECK_EQ_INT(report().frames[0].block[0], 9000 / 256);
+        CHECK_EQ_INT(report().distance, 24 * sizeof *counts);
+    }
+#endif
+    reset();
+}
+
 static void lines()
 {
     line(some_small, small_line);
@@ -305,6 +333,7 @@ int main()
     misaligned_all();
     shared_memory();
     lines();
+    collected_sums();
     others();
     return check_done();
 }

@@ -171,13 +171,14 @@ bool emit_batch(struct codegen *cg, LLVMBasicBlockRef at)
     cg->regions->current = 0;
     cg->flow->next_warp = new_bb(cg, "warp_done");
     LLVMPositionBuilderAtEnd(b, at);
-    deferred_open(cg);
     LLVMValueRef here = byte_offset(cg, cg->block.ptr, c64(cg, BLOCK_FIELD(ctaid)));
     LLVMValueRef more_ptr = byte_offset(cg, cg->block.ptr, c64(cg, BLOCK_FIELD(more)));
     LLVMValueRef first = LLVMBuildLoad2(b, cg->i32, here, "");
     LLVMValueRef more = LLVMBuildLoad2(b, cg->i32, more_ptr, "");
     LLVMBuildStore(b, c32(cg, 0), more_ptr);
-    LLVMValueRef end = LLVMBuildAdd(b, LLVMBuildAdd(b, first, more, ""), c32(cg, 1), "");
+    LLVMValueRef count = LLVMBuildAdd(b, more, c32(cg, 1), "");
+    LLVMValueRef end = LLVMBuildAdd(b, first, count, "");
+    deferred_open(cg, count);
     rows = loop_open(cg, c32(cg, 0), "rows");
     cg->w = rows.i;
     if (one)

@@ -12,6 +12,12 @@ unsigned mem_space(const struct ptx_instr *i)
     return i->nspaces > 0 && i->spaces[0] != PTX_SPACE_NONE ? i->spaces[0] : PTX_SPACE_GENERIC;
 }
 
+bool mem_orders(const struct ptx_instr *i)
+{
+    return ptx_has(i, PTX_M_acquire) || ptx_has(i, PTX_M_release) || ptx_has(i, PTX_M_acq_rel) ||
+           ptx_has(i, PTX_M_sc);
+}
+
 /* Is the alignment known at compile time? */
 static bool known_aligned(const struct access *a)
 {

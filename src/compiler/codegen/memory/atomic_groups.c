@@ -181,6 +181,25 @@ bool atomic_combined(struct codegen *cg, const struct atomic *a, const struct pt
 
 /* ---- lanes at the same address ---- */
 
+/* Asks for the lines of the elements of the lanes `lanes` (i32) so that they may be written: a CPU
+ * begins no load after a locked instruction before that is done, and without this waits for one
+ * line after the other, from memory or from another core that has written it. */
+static void prefetch_lanes(struct codegen *cg, const struct atomic *a, LLVMValueRef lanes)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMBasicBlockRef each = new_bb(cg, "prefetch"), some = new_bb(cg, "prefetch_some"),
+                      done = new_bb(cg, "prefetched");
+    LLVMValueRef others = LLVMBuildAnd(b, lanes, LLVMBuildSub(b, lanes, c32(cg, 1), ""), "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, others, c32(cg, 0), ""), some, done);
+    LLVMPositionBuilderAtEnd(b, some);
+    struct lane_loop l = lane_loop_open(cg, lanes, each, done);
+    LLVMValueRef at = LLVMBuildLoad2(b, cg->i64, atomic_element(cg, a->at, cg->i64, l.lane), "");
+    LLVMValueRef to_write = c32(cg, 1), near = c32(cg, 3), data = c32(cg, 1);
+    LLVMValueRef args[4] = {LLVMBuildIntToPtr(b, at, cg->ptr, ""), to_write, near, data};
+    intrinsic(cg, "llvm.prefetch", &cg->ptr, 1, args, 4);
+    lane_loop_close(cg, &l);
+}
+
 /* The operation of several lanes, bit set `group`, on the element at p, in lane order, as one
  * exchange. */
 static void update_by_group(struct codegen *cg, const struct atomic *what, LLVMValueRef p,
@@ -204,8 +223,9 @@ static void update_by_group(struct codegen *cg, const struct atomic *what, LLVMV
     LLVMPositionBuilderAtEnd(b, lane_bb);
     LLVMValueRef left = LLVMBuildPhi(b, cg->i32, ""), value = LLVMBuildPhi(b, a->elem, "");
     LLVMValueRef lane = lowest_lane(cg, left);
-    LLVMValueRef x = LLVMBuildLoad2(b, a->elem, atomic_element(cg, a->b, a->elem, lane), "");
-    LLVMValueRef next = atomic_apply(cg, a, value, x, NULL);
+    LLVMValueRef next = value;
+    for (unsigned term = 0; term < a->terms; term++)
+        next = atomic_apply(cg, a, next, atomic_term(cg, a, lane, term), NULL);
     LLVMValueRef rest = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, c32(cg, 1), ""), "");
     LLVMBasicBlockRef applied = LLVMGetInsertBlock(b);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(cg, 0), ""), lane_bb, swap);
@@ -302,9 +322,11 @@ static LLVMValueRef sum_ahead(struct codegen *cg, const struct atomic *a, const 
     LLVMBuildBr(b, loop);
     LLVMPositionBuilderAtEnd(b, loop);
     LLVMValueRef left = LLVMBuildPhi(b, cg->i32, ""), sum = LLVMBuildPhi(b, cg->f32, "");
-    LLVMValueRef x =
-        LLVMBuildLoad2(b, cg->f32, atomic_element(cg, a->b, cg->f32, lowest_lane(cg, left)), "");
-    LLVMValueRef next = LLVMBuildFAdd(b, sum, x, "");
+    LLVMValueRef from = lowest_lane(cg, left), next = sum;
+    for (unsigned term = 0; term < a->terms; term++) {
+        LLVMValueRef x = LLVMBuildBitCast(b, atomic_term(cg, a, from, term), cg->f32, "");
+        next = LLVMBuildFAdd(b, next, x, "");
+    }
     LLVMValueRef rest = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, c32(cg, 1), ""), "");
     LLVMAddIncoming(left, (LLVMValueRef[]){group, rest}, (LLVMBasicBlockRef[]){before, loop}, 2);
     LLVMAddIncoming(sum, (LLVMValueRef[]){start, next}, (LLVMBasicBlockRef[]){before, loop}, 2);
@@ -377,6 +399,7 @@ static void update_groups_ahead(struct codegen *cg, const struct atomic *a, LLVM
     struct ahead h = {new_slot(cg, row, "groups"), new_slot(cg, row, "old"),
                       new_slot(cg, row, "sum")};
     LLVMValueRef all = mask_bits(cg), at, none = c32(cg, 0);
+    prefetch_lanes(cg, a, heads != NULL ? heads : all);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b), next = new_bb(cg, "group"),
                       store = new_bb(cg, "store_group"), done = new_bb(cg, "groups_done");
     LLVMBuildBr(b, next);
@@ -449,12 +472,16 @@ static void update_lanes(struct codegen *cg, struct atomic *a, LLVMValueRef addr
 {
     bool word = a->bytes == 4 || a->bytes == 8;
     LLVMValueRef lanes = mask_bits(cg);
+    if (!a->may_skip)
+        prefetch_lanes(cg, a, lanes);
     if (a->flushes && !a->generic) {
         LLVMValueRef old = gather_olds(cg, a, addr);
         struct atomic sums = *a;
         sums.flush = LLVMConstInt(cg->i1, 1, false);
-        struct single s = {a, atomic_array(cg, old),
-                           atomic_array(cg, atomic_apply(cg, &sums, old, v, NULL))};
+        LLVMValueRef sum = atomic_apply(cg, &sums, old, v, NULL);
+        for (unsigned term = 1; term < a->terms; term++)
+            sum = atomic_apply(cg, &sums, sum, atomic_terms(cg, a, LLVMTypeOf(v), term), NULL);
+        struct single s = {a, atomic_array(cg, old), atomic_array(cg, sum)};
         for_active_lanes(cg, lanes, store_single, &s);
         return;
     }
@@ -479,7 +506,10 @@ static void update_shared(struct codegen *cg, struct atomic *a, LLVMValueRef v, 
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, others, c32(cg, 0), ""), many, single);
     LLVMPositionBuilderAtEnd(b, many);
     if (a->flushes && !a->generic) {
-        LLVMValueRef small = LLVMBuildAnd(b, bits_of(cg, is_small(cg, v)), mask_bits(cg), "");
+        LLVMValueRef some = is_small(cg, v), small;
+        for (unsigned term = 1; term < a->terms; term++)
+            some = LLVMBuildOr(b, some, is_small(cg, atomic_terms(cg, a, LLVMTypeOf(v), term)), "");
+        small = LLVMBuildAnd(b, bits_of(cg, some), mask_bits(cg), "");
         LLVMBasicBlockRef ahead = new_bb(cg, "ahead"), slow = new_bb(cg, "not_ahead");
         branch_likely(cg, LLVMBuildICmp(b, LLVMIntEQ, small, c32(cg, 0), ""), ahead, slow);
         LLVMPositionBuilderAtEnd(b, ahead);
@@ -499,10 +529,12 @@ static void update_shared(struct codegen *cg, struct atomic *a, LLVMValueRef v, 
         LLVMBuildStore(b, olds, a->out);
     LLVMBuildBr(b, done);
     LLVMPositionBuilderAtEnd(b, single);
-    if (wants)
+    if (wants) {
+        prefetch_lanes(cg, a, mask_bits(cg));
         for_active_lanes(cg, mask_bits(cg), atomic_lane, a);
-    else
+    } else {
         update_lanes(cg, a, addr, v);
+    }
     LLVMBuildBr(b, done);
     LLVMPositionBuilderAtEnd(b, done);
 }
@@ -538,6 +570,21 @@ static void shared_update_body(struct codegen *cg, LLVMValueRef fn, const void *
     cg->mask_vec = mask_vec;
 }
 
+void atomic_update_lanes(struct codegen *cg, const struct atomic *a, LLVMValueRef lanes,
+                         LLVMTypeRef row, bool one)
+{
+    struct shared_update u = {a, row, one};
+    bool old = a->out != NULL;
+    char name[64];
+    snprintf(name, sizeof name, "weir_atomic_%s_%s_%u%s%s%s", ptx_mod_name((enum ptx_mod)a->op),
+             ptx_type_name((enum ptx_type)a->type), a->terms, a->may_skip ? "_skip" : "",
+             old ? "_old" : "", one ? "_one" : "");
+    LLVMTypeRef params[4] = {cg->i32, cg->ptr, cg->ptr, cg->ptr};
+    LLVMValueRef fn = module_function(cg, name, params, 4, shared_update_body, &u);
+    LLVMValueRef args[4] = {lanes, a->at, a->b, old ? a->out : LLVMConstNull(cg->ptr)};
+    LLVMBuildCall2(cg->alu.b, LLVMGlobalGetValueType(fn), fn, args, 4, "");
+}
+
 bool atomic_grouped(struct codegen *cg, struct atomic *a, const struct ptx_operand *at,
                     LLVMValueRef v, LLVMValueRef addr, LLVMValueRef *old)
 {
@@ -549,20 +596,11 @@ bool atomic_grouped(struct codegen *cg, struct atomic *a, const struct ptx_opera
     a->at = atomic_array(cg, addr);
     a->b = atomic_array(cg, v);
     a->out = old != NULL ? new_slot(cg, LLVMTypeOf(v), "old") : NULL;
-    struct shared_update u = {a, LLVMTypeOf(v), old != NULL && is_uniform(&data)};
-    if (a->flushes && a->generic) { /* which needs to know the block's shared memory */
-        update_shared(cg, a, v, addr, u.one);
-    } else {
-        char name[64];
-        snprintf(name, sizeof name, "weir_atomic_%s_%s%s%s%s", ptx_mod_name((enum ptx_mod)a->op),
-                 ptx_type_name((enum ptx_type)a->type), a->may_skip ? "_skip" : "",
-                 old != NULL ? "_old" : "", u.one ? "_one" : "");
-        LLVMTypeRef params[4] = {cg->i32, cg->ptr, cg->ptr, cg->ptr};
-        LLVMValueRef fn = module_function(cg, name, params, 4, shared_update_body, &u);
-        LLVMValueRef args[4] = {mask_bits(cg), a->at, a->b,
-                                a->out != NULL ? a->out : LLVMConstNull(cg->ptr)};
-        LLVMBuildCall2(b, LLVMGlobalGetValueType(fn), fn, args, 4, "");
-    }
+    bool one = old != NULL && is_uniform(&data);
+    if (a->flushes && a->generic) /* which needs to know the block's shared memory */
+        update_shared(cg, a, v, addr, one);
+    else
+        atomic_update_lanes(cg, a, mask_bits(cg), LLVMTypeOf(v), one);
     if (old != NULL)
         *old = LLVMBuildLoad2(b, LLVMTypeOf(v), a->out, "");
     return true;

@@ -218,18 +218,33 @@ LLVMValueRef atomic_element(struct codegen *cg, LLVMValueRef array, LLVMTypeRef 
     return LLVMBuildGEP2(cg->alu.b, t, array, &lane, 1, "");
 }
 
+LLVMValueRef atomic_term(struct codegen *cg, const struct atomic *a, LLVMValueRef lane,
+                         unsigned term)
+{
+    LLVMValueRef at = LLVMBuildAdd(cg->alu.b, lane, c32(cg, (uint64_t)term * JIT_WARP), "");
+    return LLVMBuildLoad2(cg->alu.b, a->elem, atomic_element(cg, a->b, a->elem, at), "");
+}
+
+LLVMValueRef atomic_terms(struct codegen *cg, const struct atomic *a, LLVMTypeRef row,
+                          unsigned term)
+{
+    return LLVMBuildLoad2(cg->alu.b, row, atomic_element(cg, a->b, row, c32(cg, term)), "");
+}
+
 void atomic_lane(struct codegen *cg, LLVMValueRef lane, void *arg)
 {
     const struct atomic *a = arg;
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef at = LLVMBuildLoad2(b, cg->i64, atomic_element(cg, a->at, cg->i64, lane), "");
     LLVMValueRef p = LLVMBuildIntToPtr(b, at, cg->ptr, "");
-    LLVMValueRef x = LLVMBuildLoad2(b, a->elem, atomic_element(cg, a->b, a->elem, lane), "");
+    LLVMValueRef x = atomic_term(cg, a, lane, 0);
     LLVMValueRef c = a->c != NULL
                          ? LLVMBuildLoad2(b, a->elem, atomic_element(cg, a->c, a->elem, lane), "")
                          : NULL;
     if (a->out == NULL && a->op != PTX_M_cas) {
         atomic_update_unread(cg, a, p, x);
+        for (unsigned term = 1; term < a->terms; term++)
+            atomic_update_unread(cg, a, p, atomic_term(cg, a, lane, term));
         return;
     }
     LLVMValueRef old = atomic_update(cg, a, p, x, c);
@@ -275,7 +290,7 @@ static void check_aligned(struct codegen *cg, LLVMValueRef at, LLVMValueRef addr
 /* What the instruction does to one element, as far as that is the same for all of a vector. */
 static bool describe(struct codegen *cg, const struct ptx_instr *i, struct atomic *a)
 {
-    *a = (struct atomic){.op = operation_of(i), .type = i->types[i->ntypes - 1]};
+    *a = (struct atomic){.op = operation_of(i), .type = i->types[i->ntypes - 1], .terms = 1};
     bool is_half =
         a->type == PTX_F16 || a->type == PTX_BF16 || a->type == PTX_F16X2 || a->type == PTX_BF16X2;
     bool is_float = a->type == PTX_F32 || a->type == PTX_F64;
@@ -296,10 +311,8 @@ static bool describe(struct codegen *cg, const struct ptx_instr *i, struct atomi
         a->packed = bits == 32 ? LLVMVectorType(h, 2) : h;
     }
     a->is_signed = ptx_type_is_signed((enum ptx_type)a->type);
-    bool ordered = ptx_has(i, PTX_M_acquire) || ptx_has(i, PTX_M_release) ||
-                   ptx_has(i, PTX_M_acq_rel) || ptx_has(i, PTX_M_sc);
     a->may_skip =
-        !ordered && !a->shared && !is_float && !is_half && a->bytes <= 8 &&
+        !mem_orders(i) && !a->shared && !is_float && !is_half && a->bytes <= 8 &&
         (a->op == PTX_M_min || a->op == PTX_M_max || a->op == PTX_M_and || a->op == PTX_M_or);
     return true;
 }
@@ -458,7 +471,8 @@ bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
                   a.bytes * vec);
     LLVMValueRef old = NULL, *olds = wants ? &old : NULL;
     if (vec == 1 &&
-        (deferred_add(cg, i, &a, at, v[0], addr) || atomic_combined(cg, &a, at, v[0], addr, olds) ||
+        ((!wants && sum_chain_add(cg, i, &a, v[0], addr)) ||
+         deferred_add(cg, i, &a, at, v[0], addr) || atomic_combined(cg, &a, at, v[0], addr, olds) ||
          (!wants && a.op != PTX_M_cas && unrolled(cg, &a, at, data)) ||
          atomic_grouped(cg, &a, at, v[0], addr, olds))) {
         if (wants)

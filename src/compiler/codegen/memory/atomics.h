@@ -4,6 +4,8 @@
 
 #include "compiler/codegen/codegen.h"
 
+enum { ATOMIC_TERMS = 4 };
+
 /* One atomic instruction. */
 struct atomic {
     unsigned op;        /* enum ptx_mod: the operation */
@@ -15,8 +17,10 @@ struct atomic {
     bool flushes;               /* sums of f32: subnormals become zeros, but in shared memory */
     bool generic;               /* which of them it is, is not known */
     bool may_skip;              /* what changes nothing need not be written */
+    unsigned terms;             /* operands of a lane, added one after the other; mostly 1 */
     LLVMValueRef flush;         /* i1, in atomic_apply: they do become zeros */
-    LLVMValueRef at, b, c, out; /* arrays of 32: addresses, operands, old values (or NULL) */
+    LLVMValueRef at, b, c, out; /* arrays of 32: addresses, operands (terms of them), old values
+                                   (or NULL) */
 };
 
 /* ---- atomics.c ---- */
@@ -35,6 +39,11 @@ void atomic_update_unread(struct codegen *cg, const struct atomic *a, LLVMValueR
                           LLVMValueRef x);
 /* A body for for_active_lanes: updates the lane's element as the arrays say; arg: the atomic. */
 void atomic_lane(struct codegen *cg, LLVMValueRef lane, void *arg);
+/* The operand `term` of a lane (i32), and of all lanes, from the array. */
+LLVMValueRef atomic_term(struct codegen *cg, const struct atomic *a, LLVMValueRef lane,
+                         unsigned term);
+LLVMValueRef atomic_terms(struct codegen *cg, const struct atomic *a, LLVMTypeRef row,
+                          unsigned term);
 /* A vector as an array in memory, and the pointer to a lane's element there. */
 LLVMValueRef atomic_array(struct codegen *cg, LLVMValueRef v);
 LLVMValueRef atomic_element(struct codegen *cg, LLVMValueRef array, LLVMTypeRef t,
@@ -53,6 +62,17 @@ bool atomic_combined(struct codegen *cg, const struct atomic *a, const struct pt
 /* Lanes that may well have addresses in common; the same otherwise. */
 bool atomic_grouped(struct codegen *cg, struct atomic *a, const struct ptx_operand *at,
                     LLVMValueRef v, LLVMValueRef addr, LLVMValueRef *old);
+
+/* The lanes `lanes` (i32) as the arrays say; row: a vector of the elements. one: the operands are
+ * the same. Not of generic addresses where the sums flush subnormals. */
+void atomic_update_lanes(struct codegen *cg, const struct atomic *a, LLVMValueRef lanes,
+                         LLVMTypeRef row, bool one);
+
+/* ---- sum_chains.c ---- */
+
+/* A sum of floats that others follow, or the last of these. False: it is to be made by itself. */
+bool sum_chain_add(struct codegen *cg, const struct ptx_instr *i, const struct atomic *a,
+                   LLVMValueRef v, LLVMValueRef addr);
 
 /* ---- deferred_sums.c ---- */
 

@@ -26,15 +26,22 @@ enum {
     PAGES = 2,
     COPY_BYTES = PAGES * WEIR_PAGE,
     LINE = 64,
-    FIRST_SUMS = 16, /* sums of a call that are made at once: short calls gain nothing */
+    /* Neighbouring lanes add to copies of their own, since a sum at the place of one that has just
+     * been stored waits for it. Their places differ in the low 12 bits of the address, too, by
+     * which CPUs tell whether a load may depend on a store before it. */
+    COPIES = 4,
+    COPY_STRIDE = COPY_BYTES + WEIR_PAGE / COPIES,
+    FIRST_SUMS = 4,  /* sums of a call that are made at once: short calls gain nothing, */
+    MANY_WARPS = 64, /* and it is not short that runs so many warps */
     MOST_TRIES = 8,  /* warps of a call that begin a copy or find that they cannot */
 };
 
 /* What a call collects, on its stack. */
 enum {
-    STATE_START = 0, /* i64: the first page of which there is a copy; 0: there never was any */
-    STATE_SIZE = 8,  /* i64: bytes that are copied, 0: none */
-    STATE_TRIES = 16 /* i32: sums that may still be made at once before there is no copy any more */
+    STATE_START = 0,    /* i64: the first page of which there is a copy; 0: there never was any */
+    STATE_SIZE = 8,     /* i64: bytes that are copied, 0: none */
+    STATE_CLEARED = 16, /* i64: bytes of each copy that have been cleared */
+    STATE_TRIES = 24 /* i32: sums that may still be made at once before there is no copy any more */
 };
 
 struct deferred_sums {
@@ -42,16 +49,11 @@ struct deferred_sums {
     uint64_t *after;    /* blocks that may run after such a sum */
     int32_t *first;     /* by block: its first such sum, INT32_MAX: none */
     LLVMValueRef state; /* its address */
-    LLVMValueRef copy;  /* COPY_BYTES, zero but where something was added */
+    LLVMValueRef
+        copy; /* COPIES of COPY_BYTES: what is cleared is zero but where something was added */
 };
 
 /* ---- which kernels, which instructions ---- */
-
-static bool orders(const struct ptx_instr *i)
-{
-    return ptx_has(i, PTX_M_acquire) || ptx_has(i, PTX_M_release) || ptx_has(i, PTX_M_acq_rel) ||
-           ptx_has(i, PTX_M_sc);
-}
 
 /* May a kernel have it in which sums are deferred? */
 static bool harmless(const struct ptx_instr *i)
@@ -61,10 +63,10 @@ static bool harmless(const struct ptx_instr *i)
     case PTX_OP_ld:
     case PTX_OP_ldu:
     case PTX_OP_st:
-        return !orders(i) && !ptx_has(i, PTX_M_volatile) && !ptx_has(i, PTX_M_relaxed) &&
+        return !mem_orders(i) && !ptx_has(i, PTX_M_volatile) && !ptx_has(i, PTX_M_relaxed) &&
                !ptx_has(i, PTX_M_mmio);
     case PTX_OP_atom:
-    case PTX_OP_red: return !orders(i);
+    case PTX_OP_red: return !mem_orders(i);
     case PTX_OP_mov:
     case PTX_OP_cvta:
     case PTX_OP_call: /* of device math: batch_init has looked */
@@ -151,8 +153,8 @@ void deferred_init(struct codegen *cg)
         if (d->first[b] != INT32_MAX)
             mark_after(k, b, d->after);
     d->bytes = bytes;
-    d->state = new_slot(cg, LLVMArrayType2(cg->i64, 3), "deferred");
-    d->copy = new_slot(cg, LLVMArrayType2(cg->i8, COPY_BYTES), "copy");
+    d->state = new_slot(cg, LLVMArrayType2(cg->i64, 4), "deferred");
+    d->copy = new_slot(cg, LLVMArrayType2(cg->i8, COPIES * COPY_STRIDE), "copy");
     LLVMSetAlignment(d->state, 8);
     LLVMSetAlignment(d->copy, LINE);
     cg->deferred = d;
@@ -176,14 +178,20 @@ static void store_field(struct codegen *cg, LLVMValueRef state, uint64_t offset,
     LLVMBuildStore(cg->alu.b, v, state_field(cg, state, offset));
 }
 
-void deferred_open(struct codegen *cg)
+void deferred_open(struct codegen *cg, LLVMValueRef blocks)
 {
+    LLVMBuilderRef b = cg->alu.b;
     if (cg->deferred == NULL)
         return;
+    uint64_t many = (MANY_WARPS + (uint64_t)cg->k->nwarps - 1) / (uint64_t)cg->k->nwarps;
+    LLVMValueRef is_long = LLVMBuildICmp(b, LLVMIntUGE, blocks, c32(cg, many), "");
+    LLVMValueRef tries =
+        LLVMBuildSelect(b, is_long, c32(cg, MOST_TRIES), c32(cg, FIRST_SUMS + MOST_TRIES), "");
     LLVMValueRef state = cg->deferred->state;
     store_field(cg, state, STATE_START, c64(cg, 0));
     store_field(cg, state, STATE_SIZE, c64(cg, 0));
-    store_field(cg, state, STATE_TRIES, c32(cg, FIRST_SUMS + MOST_TRIES));
+    store_field(cg, state, STATE_CLEARED, c64(cg, 0));
+    store_field(cg, state, STATE_TRIES, tries);
 }
 
 static LLVMTypeRef element(struct codegen *cg, const struct deferred_sums *d)
@@ -191,22 +199,30 @@ static LLVMTypeRef element(struct codegen *cg, const struct deferred_sums *d)
     return d->bytes == 4 ? cg->i32 : cg->i64;
 }
 
-/* A loop over the offsets 0, step, ... below `end`, which is not 0. */
+/* Where the copy number n (i64) has what the first one has at `offset`. */
+static LLVMValueRef copy_at(struct codegen *cg, LLVMValueRef copy, LLVMValueRef n,
+                            LLVMValueRef offset)
+{
+    LLVMValueRef from = LLVMBuildMul(cg->alu.b, n, c64(cg, COPY_STRIDE), "");
+    return byte_offset(cg, byte_offset(cg, copy, from), offset);
+}
+
+/* A loop over the offsets start, start + step, ... below `end`, of which there is one. */
 struct offset_loop {
     LLVMBasicBlockRef head;
     LLVMValueRef at; /* i64 */
 };
 
-static struct offset_loop offset_loop_open(struct codegen *cg, LLVMValueRef fn, const char *name)
+static struct offset_loop offset_loop_open(struct codegen *cg, LLVMValueRef fn, const char *name,
+                                           LLVMValueRef start)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
     struct offset_loop l = {.head = append_bb(cg, fn, name)};
-    LLVMValueRef zero = c64(cg, 0);
     LLVMBuildBr(b, l.head);
     LLVMPositionBuilderAtEnd(b, l.head);
     l.at = LLVMBuildPhi(b, cg->i64, "");
-    LLVMAddIncoming(l.at, &zero, &before, 1);
+    LLVMAddIncoming(l.at, &start, &before, 1);
     return l;
 }
 
@@ -232,18 +248,26 @@ static void flush_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     LLVMBasicBlockRef some = append_bb(cg, fn, "some"), none = append_bb(cg, fn, "none");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, size, c64(cg, 0), ""), some, none);
     LLVMPositionBuilderAtEnd(b, some);
-    struct offset_loop lines = offset_loop_open(cg, fn, "line");
+    struct offset_loop lines = offset_loop_open(cg, fn, "line", c64(cg, 0));
     LLVMTypeRef words = LLVMVectorType(cg->i64, LINE / 8);
-    LLVMValueRef here = byte_offset(cg, copy, lines.at);
-    LLVMValueRef v = LLVMBuildLoad2(b, words, here, "");
-    LLVMSetAlignment(v, LINE);
+    LLVMValueRef v = LLVMConstNull(words);
+    for (uint64_t n = 0; n < COPIES; n++) {
+        LLVMValueRef w = LLVMBuildLoad2(b, words, copy_at(cg, copy, c64(cg, n), lines.at), "");
+        LLVMSetAlignment(w, LINE);
+        v = LLVMBuildOr(b, v, w, "");
+    }
     LLVMValueRef any = intrinsic(cg, "llvm.vector.reduce.or", &words, 1, &v, 1);
     LLVMBasicBlockRef changed = append_bb(cg, fn, "changed"), next = append_bb(cg, fn, "next");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, any, c64(cg, 0), ""), changed, next);
     LLVMPositionBuilderAtEnd(b, changed);
-    struct offset_loop elements = offset_loop_open(cg, fn, "element");
+    struct offset_loop elements = offset_loop_open(cg, fn, "element", c64(cg, 0));
     LLVMValueRef at = LLVMBuildAdd(b, lines.at, elements.at, "");
-    LLVMValueRef x = LLVMBuildLoad2(b, element(cg, d), byte_offset(cg, copy, at), "");
+    LLVMValueRef x = LLVMConstNull(element(cg, d));
+    for (uint64_t n = 0; n < COPIES; n++) {
+        LLVMValueRef p = copy_at(cg, copy, c64(cg, n), at);
+        x = LLVMBuildAdd(b, x, LLVMBuildLoad2(b, element(cg, d), p, ""), "");
+        LLVMBuildStore(b, LLVMConstNull(element(cg, d)), p);
+    }
     LLVMBasicBlockRef add = append_bb(cg, fn, "add"), added = append_bb(cg, fn, "added");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, x, LLVMConstNull(element(cg, d)), ""), add,
                     added);
@@ -251,7 +275,6 @@ static void flush_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     LLVMValueRef p = LLVMBuildIntToPtr(b, LLVMBuildAdd(b, start, at, ""), cg->ptr, "");
     LLVMBuildAtomicRMW(b, LLVMAtomicRMWBinOpAdd, p, x, LLVMAtomicOrderingSequentiallyConsistent,
                        false);
-    LLVMBuildStore(b, LLVMConstNull(element(cg, d)), byte_offset(cg, copy, at));
     LLVMBuildBr(b, added);
     LLVMPositionBuilderAtEnd(b, added);
     offset_loop_close(cg, fn, &elements, d->bytes, c64(cg, LINE));
@@ -318,8 +341,9 @@ static void touch_lanes(struct codegen *cg, LLVMValueRef fn, LLVMValueRef *low, 
         lane_loop_open(cg, lanes, append_bb(cg, fn, "lane"), append_bb(cg, fn, "touched"));
     LLVMValueRef at =
         LLVMBuildLoad2(b, cg->i64, atomic_element(cg, addresses, cg->i64, l.lane), "");
-    LLVMBuildAtomicRMW(b, LLVMAtomicRMWBinOpOr, LLVMBuildIntToPtr(b, at, cg->ptr, ""), c32(cg, 0),
-                       LLVMAtomicOrderingSequentiallyConsistent, false);
+    /* LLVM must not know the zero: it makes no access of an operation that changes nothing. */
+    LLVMBuildAtomicRMW(b, LLVMAtomicRMWBinOpOr, LLVMBuildIntToPtr(b, at, cg->ptr, ""),
+                       opaque(cg, c32(cg, 0)), LLVMAtomicOrderingSequentiallyConsistent, false);
     LLVMValueRef seen = LLVMBuildLoad2(b, cg->i64, least, "");
     LLVMBuildStore(b, bound(cg, "llvm.umin", seen, at), least);
     seen = LLVMBuildLoad2(b, cg->i64, most, "");
@@ -330,6 +354,25 @@ static void touch_lanes(struct codegen *cg, LLVMValueRef fn, LLVMValueRef *low, 
     LLVMValueRef page = c64(cg, ~(uint64_t)(WEIR_PAGE - 1));
     *low = LLVMBuildAnd(b, lowest, page, "");
     *high = LLVMBuildAdd(b, LLVMBuildAnd(b, highest, page, ""), c64(cg, WEIR_PAGE), "");
+}
+
+/* Clears the first `size` bytes of the copies, as far as that has not been done. */
+static void clear_copies(struct codegen *cg, LLVMValueRef fn, LLVMValueRef state, LLVMValueRef copy,
+                         LLVMValueRef size)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef cleared = load_field(cg, state, STATE_CLEARED);
+    LLVMBasicBlockRef clear = append_bb(cg, fn, "clear"), done = append_bb(cg, fn, "cleared");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, cleared, size, ""), clear, done);
+    LLVMPositionBuilderAtEnd(b, clear);
+    struct offset_loop lines = offset_loop_open(cg, fn, "clear_line", cleared);
+    LLVMValueRef zero = LLVMConstNull(LLVMVectorType(cg->i64, LINE / 8));
+    for (uint64_t n = 0; n < COPIES; n++)
+        LLVMSetAlignment(LLVMBuildStore(b, zero, copy_at(cg, copy, c64(cg, n), lines.at)), LINE);
+    offset_loop_close(cg, fn, &lines, LINE, size);
+    store_field(cg, state, STATE_CLEARED, size);
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, done);
 }
 
 /* void (ptr state, ptr copy, i32 lanes, ptr addresses): makes the pages of the lanes' elements part
@@ -348,14 +391,6 @@ static void admit_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     LLVMBuildCondBr(b, small, fits, out);
 
     LLVMPositionBuilderAtEnd(b, fits);
-    LLVMBasicBlockRef clear = append_bb(cg, fn, "clear"), cleared = append_bb(cg, fn, "cleared");
-    LLVMValueRef never = LLVMBuildICmp(b, LLVMIntEQ, start, c64(cg, 0), "");
-    LLVMBuildCondBr(b, never, clear, cleared);
-    LLVMPositionBuilderAtEnd(b, clear);
-    LLVMBuildMemSet(b, copy, LLVMConstNull(cg->i8), most, LINE);
-    LLVMBuildBr(b, cleared);
-
-    LLVMPositionBuilderAtEnd(b, cleared);
     LLVMBasicBlockRef extend = append_bb(cg, fn, "extend"), move = append_bb(cg, fn, "move");
     LLVMValueRef end = bound(cg, "llvm.umax", LLVMBuildAdd(b, start, size, ""), high);
     LLVMValueRef longer = LLVMBuildSub(b, end, start, "");
@@ -364,12 +399,15 @@ static void admit_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     within = LLVMBuildAnd(b, within, LLVMBuildICmp(b, LLVMIntNE, size, c64(cg, 0), ""), "");
     LLVMBuildCondBr(b, within, extend, move);
     LLVMPositionBuilderAtEnd(b, extend);
+    clear_copies(cg, fn, state, copy, longer);
     store_field(cg, state, STATE_SIZE, longer);
     LLVMBuildBr(b, out);
     LLVMPositionBuilderAtEnd(b, move);
     call_flush(cg, d, state, copy);
+    LLVMValueRef pages = LLVMBuildSub(b, high, low, "");
+    clear_copies(cg, fn, state, copy, pages);
     store_field(cg, state, STATE_START, low);
-    store_field(cg, state, STATE_SIZE, LLVMBuildSub(b, high, low, ""));
+    store_field(cg, state, STATE_SIZE, pages);
     LLVMBuildBr(b, out);
     LLVMPositionBuilderAtEnd(b, out);
 }
@@ -468,11 +506,10 @@ static LLVMValueRef admit_lanes(struct codegen *cg, const struct sum_places *p)
     return r;
 }
 
-static void add_to_copy(struct codegen *cg, const struct deferred_sums *d, LLVMValueRef copy,
-                        LLVMValueRef offset, LLVMValueRef x)
+static void add_to_copy(struct codegen *cg, const struct deferred_sums *d, LLVMValueRef p,
+                        LLVMValueRef x)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef p = byte_offset(cg, copy, offset);
     LLVMValueRef old = LLVMBuildLoad2(b, element(cg, d), p, "");
     LLVMSetAlignment(old, d->bytes);
     LLVMSetAlignment(LLVMBuildStore(b, LLVMBuildAdd(b, old, x, ""), p), d->bytes);
@@ -490,7 +527,9 @@ static void collect_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
         LLVMBuildLoad2(b, cg->i64, atomic_element(cg, LLVMGetParam(fn, 3), cg->i64, l.lane), "");
     LLVMTypeRef t = element(cg, d);
     LLVMValueRef x = LLVMBuildLoad2(b, t, atomic_element(cg, LLVMGetParam(fn, 4), t, l.lane), "");
-    add_to_copy(cg, d, LLVMGetParam(fn, 1), LLVMBuildSub(b, at, start, ""), x);
+    LLVMValueRef n = LLVMBuildAnd(b, l.lane, c32(cg, COPIES - 1), "");
+    n = LLVMBuildZExt(b, n, cg->i64, "");
+    add_to_copy(cg, d, copy_at(cg, LLVMGetParam(fn, 1), n, LLVMBuildSub(b, at, start, "")), x);
     lane_loop_close(cg, &l);
 }
 
@@ -509,7 +548,7 @@ static void add_lanes(struct codegen *cg, const struct ptx_operand *at_operand, 
         if (cg->mask != NULL)
             v = LLVMBuildSelect(b, mask_vector(cg), v, LLVMConstNull(t), "");
         LLVMValueRef one = LLVMBuildExtractElement(b, at, c32(cg, 0), "");
-        add_to_copy(cg, d, d->copy, LLVMBuildZExt(b, one, cg->i64, ""),
+        add_to_copy(cg, d, byte_offset(cg, d->copy, LLVMBuildZExt(b, one, cg->i64, "")),
                     intrinsic(cg, "llvm.vector.reduce.add", &t, 1, &v, 1));
         return;
     }
@@ -531,7 +570,7 @@ static void add_lanes(struct codegen *cg, const struct ptx_operand *at_operand, 
             x[l] = l > 0 ? x[0] : LLVMBuildExtractElement(b, v, c32(cg, 0), "");
         else if (d->bytes == 8)
             x[l] = LLVMBuildExtractElement(b, v, c32(cg, l), "");
-        add_to_copy(cg, d, d->copy, out[l], x[l]);
+        add_to_copy(cg, d, copy_at(cg, d->copy, c64(cg, l % COPIES), out[l]), x[l]);
     }
 }
 

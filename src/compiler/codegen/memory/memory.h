@@ -8,6 +8,8 @@
 
 /* The state space that an instruction accesses. */
 unsigned mem_space(const struct ptx_instr *i);
+/* Does it order other accesses: .acquire, .release and the like? */
+bool mem_orders(const struct ptx_instr *i);
 /* Every active lane's generic address, or its address within a window, as <32 x i64>. */
 LLVMValueRef address_vector(struct codegen *cg, const struct ptx_operand *o, unsigned space);
 /* Faults as misaligned where `lanes` (active ones) is not 0, with the first one's element of `at`:
