@@ -76,6 +76,60 @@ for width in 32 16 8; do
     # lanes that change places
     expect $width i24 "divergent"
 done
+# emitted PATTERN KERNEL: what there is in the code for AVX2, of blocks 32 wide
+emitted()
+{
+    WEIR_VECTORS=256 "$weir" dump --ir-raw --block 32,8 "$dir/$2.ptx" >"$dir/$2.ll"
+    grep -q "$1" "$dir/$2.ll" || {
+        echo "$2: no $1" >&2
+        status=1
+    }
+}
+# Clamped indices rise by one at most: their ends tell whether lanes are neighbours.
+cat > "$dir/clamped.ptx" <<'PTX'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 image, .param .u32 width)
+{
+.reg .b32 %i<9>; .reg .b64 %p, %o; .reg .b16 %v;
+ld.param.u64 %p, [image]; ld.param.u32 %i5, [width];
+mov.u32 %i0, %tid.x; mov.u32 %i1, %tid.y; mov.u32 %i2, %ctaid.x;
+mad.lo.s32 %i3, %i2, 32, %i0; add.s32 %i3, %i3, -2;
+max.s32 %i6, %i3, 0; min.s32 %i7, %i6, %i5; mad.lo.s32 %i8, %i1, %i5, %i7;
+cvt.s64.s32 %o, %i8; add.s64 %o, %p, %o;
+ld.global.u8 %v, [%o]; st.global.u8 [%o+4096], %v;
+ret;
+}
+PTX
+# An address that goes through a loop is compared by itself.
+cat > "$dir/windows.ptx" <<'PTX'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 image, .param .u64 sums, .param .u32 step, .param .u32 count)
+{
+.reg .b32 %i<9>; .reg .b64 %p, %o, %s, %a<4>; .reg .f32 %v<3>; .reg .pred %q;
+ld.param.u64 %p, [image]; ld.param.u64 %s, [sums];
+ld.param.u32 %i5, [step]; ld.param.u32 %i6, [count];
+mov.u32 %i0, %tid.x; mov.u32 %i1, %tid.y; mad.lo.s32 %i2, %i1, 32, %i0;
+div.s32 %i3, %i2, %i5; mul.wide.s32 %a0, %i3, 4; add.s64 %o, %p, %a0;
+mul.wide.s32 %a1, %i2, 4; add.s64 %a2, %s, %a1;
+mov.f32 %v1, 0f00000000;
+$again:
+ld.global.f32 %v2, [%o]; add.f32 %v1, %v1, %v2; add.s64 %o, %o, 8;
+add.s32 %i6, %i6, -1; setp.gt.s32 %q, %i6, 0;
+@%q bra $again;
+st.global.f32 [%a2], %v1;
+ret;
+}
+PTX
+case $(uname -m) in
+x86_64)
+    emitted '@llvm.smin.i32(' clamped
+    emitted '@llvm.x86.avx2.permd(' windows
+    ;;
+esac
 expect 16 i21 "divergent (likely stride 1)"
 expect 32 i18 "seg 16 stride 1"
 expect 16 i18 "seg 16 stride 1"

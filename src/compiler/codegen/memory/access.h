@@ -55,10 +55,12 @@ LLVMValueRef mem_pointer(struct codegen *cg, const struct access *a, unsigned se
  *   offsets       <32 x i32> into the shared window
  *   addresses     <32 x i64> */
 struct lane_addresses {
-    LLVMValueRef base, index; /* i64 and <32 x i32>, or NULL */
-    unsigned scale;           /* 1, 2, 4 or 8 bytes an index */
-    bool is_signed;           /* how indices become 64 bits wide */
-    LLVMValueRef at;          /* offsets or addresses; NULL: not computed yet */
+    LLVMValueRef base, index;     /* i64 and <32 x i32>, or NULL */
+    unsigned scale;               /* 1, 2, 4 or 8 bytes an index */
+    bool is_signed;               /* how indices become 64 bits wide */
+    LLVMValueRef at;              /* offsets or addresses; NULL: not computed yet */
+    const struct ptx_operand *of; /* what the index is of, and the instruction that reads it; or */
+    int32_t read;                 /* NULL */
 };
 
 /* Finds the first of these forms, false: it is another one. */
@@ -110,6 +112,13 @@ void two_runs_activate(struct codegen *cg, const struct two_runs *r, int n);
 LLVMBasicBlockRef two_runs_else(struct codegen *cg, const struct two_runs *r);
 LLVMBasicBlockRef two_runs_end(struct codegen *cg, const struct two_runs *r);
 
+/* ---- monotone.c ---- */
+
+/* i1: do the indices rise by one from lane to lane, in each segment, from its first lane to the
+ * last active one? first[]: those of the first lanes. NULL: it does not follow from the ends. */
+LLVMValueRef monotone_adjacent(struct codegen *cg, const struct access *a,
+                               const struct lane_addresses *w, unsigned seg, LLVMValueRef *first);
+
 /* ---- window_gather.c ---- */
 
 struct window_gather {
@@ -128,6 +137,8 @@ LLVMValueRef window_gather_end(struct codegen *cg, const struct window_gather *w
 
 /* Does the machine load and store elements of this size under a mask, by instructions? */
 bool masked_native(const struct codegen *cg, unsigned bytes);
+/* <lanes * vec x i1>: which elements of `lanes` lanes from `first` on are active lanes'. */
+LLVMValueRef masked_elements(struct codegen *cg, const struct access *a, int first, int lanes);
 /* The elements of `lanes` neighbouring lanes from `first` on, at p; zero in inactive ones. By a
  * function, where the machine cannot. */
 LLVMValueRef masked_load(struct codegen *cg, const struct access *a, LLVMValueRef p, int first,

@@ -129,6 +129,8 @@ bool find_lane_index(struct codegen *cg, const struct access *a, struct lane_add
     if (a->at->offset != 0)
         w->base = LLVMBuildAdd(cg->alu.b, w->base, c64(cg, (uint64_t)a->at->offset), "");
     w->index = operand_vector(cg, s.index, PTX_U32);
+    w->of = s.index;
+    w->read = s.read;
     return true;
 }
 
@@ -562,29 +564,41 @@ static unsigned probe_segment(const struct access *a)
     return a->uniformity.stride == (int64_t)a->bytes * a->vec ? a->uniformity.hint_seg : SEG_NONE;
 }
 
-/* The same for indices: each is one more than its left neighbour's, and none wraps. */
-static LLVMValueRef adjacent_indices(struct codegen *cg, const struct lane_addresses *w,
-                                     unsigned seg, LLVMValueRef *first)
+/* i1: is each active lane's index one more than its left neighbour's, counted from the segment's
+ * first lane, whose index goes to first[]? By 32 bits: it may wrap around. */
+static LLVMValueRef indices_rise(struct codegen *cg, const struct access *a,
+                                 const struct lane_addresses *w, unsigned seg, LLVMValueRef *first)
 {
     LLVMBuilderRef b = cg->alu.b;
-    uint64_t top = (w->is_signed ? 0x7fffffffu : 0xffffffffu) - ((1u << seg) - 1);
-    LLVMValueRef fits = LLVMConstInt(cg->i1, 1, false);
-    for (int s = 0; s < nsegs(seg); s++) {
+    LLVMValueRef by_ends = monotone_adjacent(cg, a, w, seg, first);
+    if (by_ends != NULL)
+        return by_ends;
+    for (int s = 0; s < nsegs(seg); s++)
         first[s] = LLVMBuildExtractElement(b, w->index, c32(cg, (uint64_t)(s << seg)), "");
-        fits = LLVMBuildAnd(
-            b, fits,
-            LLVMBuildICmp(b, w->is_signed ? LLVMIntSLE : LLVMIntULE, first[s], c32(cg, top), ""),
-            "");
-    }
     LLVMValueRef want = from_segments(cg, first, seg, 1);
     LLVMValueRef same = bits_of(cg, LLVMBuildICmp(b, LLVMIntEQ, w->index, want, ""));
     if (cg->mask != NULL)
         same = LLVMBuildOr(b, same, LLVMBuildNot(b, cg->mask, ""), "");
+    return LLVMBuildICmp(b, LLVMIntEQ, same, c32(cg, 0xffffffff), "");
+}
+
+/* The same, and none wraps; first[] are pointers. */
+static LLVMValueRef adjacent_indices(struct codegen *cg, const struct access *a,
+                                     const struct lane_addresses *w, unsigned seg,
+                                     LLVMValueRef *first)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    uint64_t top = (w->is_signed ? 0x7fffffffu : 0xffffffffu) - ((1u << seg) - 1);
+    LLVMValueRef rise = indices_rise(cg, a, w, seg, first), fits = LLVMConstInt(cg->i1, 1, false);
     for (int s = 0; s < nsegs(seg); s++) {
+        fits = LLVMBuildAnd(
+            b, fits,
+            LLVMBuildICmp(b, w->is_signed ? LLVMIntSLE : LLVMIntULE, first[s], c32(cg, top), ""),
+            "");
         LLVMValueRef v = LLVMBuildMul(b, mem_widened(cg, w, first[s]), c64(cg, w->scale), "");
         first[s] = LLVMBuildIntToPtr(b, LLVMBuildAdd(b, w->base, v, ""), cg->ptr, "");
     }
-    return LLVMBuildAnd(b, fits, LLVMBuildICmp(b, LLVMIntEQ, same, c32(cg, 0xffffffff), ""), "");
+    return LLVMBuildAnd(b, fits, rise, "");
 }
 
 /* i1: are all active lanes of every segment neighbours, counted from the segment's first lane,
@@ -595,7 +609,7 @@ static LLVMValueRef adjacent_addresses(struct codegen *cg, const struct access *
 {
     LLVMBuilderRef b = cg->alu.b;
     if (w->index != NULL && w->scale == a->bytes * (unsigned)a->vec)
-        return adjacent_indices(cg, w, seg, first);
+        return adjacent_indices(cg, a, w, seg, first);
     LLVMValueRef at = mem_all_addresses(cg, w);
     for (int s = 0; s < nsegs(seg); s++)
         first[s] = LLVMBuildExtractElement(b, at, c32(cg, (uint64_t)(s << seg)), "");

@@ -451,7 +451,9 @@ static void store_blended(struct codegen *cg, const struct access *a, LLVMValueR
                           LLVMValueRef p, int first, int lanes)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef mask = repeat_lanes(cg, mask_vector(cg), first, lanes, a->vec);
+    LLVMValueRef mask = masked_native(cg, a->bytes)
+                            ? repeat_lanes(cg, mask_vector(cg), first, lanes, a->vec)
+                            : masked_elements(cg, a, first, lanes);
     LLVMBasicBlockRef in = new_bb(cg, "inside"), out = new_bb(cg, "beyond"),
                       done = new_bb(cg, "blended");
     LLVMValueRef total =

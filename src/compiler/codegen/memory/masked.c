@@ -158,6 +158,12 @@ static LLVMValueRef active_lanes(struct codegen *cg, const struct masked_access 
     return LLVMBuildAnd(cg->alu.b, bits, all_lanes(cg, m), "");
 }
 
+LLVMValueRef masked_elements(struct codegen *cg, const struct access *a, int first, int lanes)
+{
+    struct masked_access m = masked_access_of(a, lanes);
+    return element_mask(cg, &m, active_lanes(cg, &m, first));
+}
+
 static void masked_call(struct codegen *cg, struct masked_access *m, bool load, LLVMValueRef p,
                         LLVMValueRef bits)
 {

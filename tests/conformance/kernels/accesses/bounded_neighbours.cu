@@ -1,6 +1,7 @@
 /* K2: neighbours whose indices are bounded: wrapped around by a mask, a remainder or a choice,
- * clamped, made of the quotient and the remainder of one index, shifted by part of a tile. Compiled
- * code expects most warps to be away from the bounds; here many are at one. */
+ * clamped, made of the quotient and the remainder of one index, shifted by part of a tile; also
+ * bounds of what wraps around within a row. Compiled code expects most warps to be away from the
+ * bounds; here many are at one. */
 #include <vector>
 
 #include "check.h"
@@ -9,7 +10,18 @@
 
 enum { WIDTH = 64, HEIGHT = 24, CELLS = WIDTH * HEIGHT };
 
-enum way { MASKED, CLAMPED, CHOSEN, REMAINDER, OF_ONE, UNSIGNED_OF_ONE, CROSSED, RAGGED, WAYS };
+enum way {
+    MASKED,
+    CLAMPED,
+    CHOSEN,
+    REMAINDER,
+    OF_ONE,
+    UNSIGNED_OF_ONE,
+    CROSSED,
+    FOLDED,
+    RAGGED,
+    WAYS
+};
 
 BOTH int least(int a, int b) { return a < b ? a : b; }
 BOTH int most(int a, int b) { return a > b ? a : b; }
@@ -49,6 +61,13 @@ template <way W> BOTH five neighbours(int x, int y, int w, int h)
         return {{(int)(((unsigned)i + 5u) % CELLS), (int)((row * 48 + column) % CELLS),
                  (int)((u >> 3) % CELLS), (int)((row | column) % CELLS),
                  (int)((u / 1000) % CELLS)}};
+    }
+    case FOLDED: { /* unsigned and signed numbers end in the middle of a row */
+        unsigned u = (unsigned)x - 21u, bound = (unsigned)w - 1;
+        int far = (int)(0x7fffffffu - 20 + (unsigned)x), near = least(most(far, 7), 40);
+        int across = most(least(x + 1, w - 1), least(2 * x, x));
+        return {{i, y * w + (int)(u < bound ? u : bound), y * w + near, least(i + 2, CELLS - 1),
+                 (y - most(near, 3) / 64) * w + across}};
     }
     case CROSSED: return {{i, i ^ 2, i ^ 16, i ^ 64, (i | 8) ^ 1}};
     default: {
