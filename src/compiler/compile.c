@@ -562,8 +562,8 @@ static bool compile_optimize(struct session *s, struct diag *d)
     if (!large && s->k.nwarps > 1 && !jam_warps(s, d))
         return false;
     strip_mine(s->cg.alu.module, s->cg.alu.simd_bits, s->k.entry->pragmas & PTX_PRAGMA_STRIPS);
-    if (!large && host_loads_lanes())
-        scalarize_gathers(s->cg.alu.module);
+    if (!large)
+        scalarize_gathers(s->cg.alu.module, host_slow_gathers());
     if (large)
         return true;
     bool changed = mask_logic(s->cg.alu.module, s->cg.alu.has_avx512);

@@ -6,8 +6,14 @@
 
 #include <stdbool.h>
 
-/* Measures, in some tens of microseconds: does a gather of 8 words take longer than 8 loads and what
- * puts them into a vector? False where the CPU has no gathers. Any thread. */
-bool gathers_are_slow(void);
+/* What is slower than a load for each lane and what puts them into a vector. */
+struct slow_gathers {
+    bool full;   /* of all lanes */
+    bool masked; /* under a mask, where loads need addresses for inactive lanes, too */
+};
+
+/* Measures both, in some tens of microseconds, by gathers of 8 words. False where the CPU has no
+ * gathers. Any thread. */
+struct slow_gathers find_slow_gathers(void);
 
 #endif

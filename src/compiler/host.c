@@ -11,12 +11,11 @@
 
 #include "base/env.h"
 #include "base/reserve.h"
-#include "compiler/gather_speed.h"
 #include "compiler/out_of_memory.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool known;
-static bool loads_lanes;
+static struct slow_gathers slow_gathers;
 static char *cpu, *features, *cpu_text, *triple;
 
 /* What LLVM decides for the process, by options and not for a machine or a function. Its second
@@ -54,6 +53,19 @@ static char *choose_features(char *host)
                                                      : "");
 }
 
+/* With registers for masks, what is measured of gathers under masks does not hold. */
+static struct slow_gathers choose_gathers(bool has_avx512)
+{
+    if (env_lists(ENV_VECTORS, "gathers"))
+        return (struct slow_gathers){false, false};
+    if (env_lists(ENV_VECTORS, "loads"))
+        return (struct slow_gathers){true, true};
+    struct slow_gathers slow = find_slow_gathers();
+    if (has_avx512)
+        slow.masked = slow.full;
+    return slow;
+}
+
 static void find_host(void *unused)
 {
     static bool options_set; /* LLVM takes each once */
@@ -70,8 +82,7 @@ static void find_host(void *unused)
     LLVMDisposeMessage(all);
     triple = LLVMGetDefaultTargetTriple();
     cpu_text = xprintf("%s", cpu);
-    loads_lanes = env_lists(ENV_VECTORS, "loads") ||
-                  (!env_lists(ENV_VECTORS, "gathers") && gathers_are_slow());
+    slow_gathers = choose_gathers(strstr(features, "+avx512f,") != NULL);
 }
 
 void host_init(void)
@@ -94,7 +105,7 @@ const char *host_cpu_text(void)
 
 const char *host_triple(void) { return triple; }
 const char *host_features(void) { return features; }
-bool host_loads_lanes(void) { return loads_lanes; }
+struct slow_gathers host_slow_gathers(void) { return slow_gathers; }
 
 LLVMTargetMachineRef host_machine(bool baseline, struct diag *d)
 {

@@ -5,6 +5,7 @@
 #include <llvm-c/TargetMachine.h>
 
 #include "base/base.h"
+#include "compiler/gather_speed.h"
 
 /* Asks LLVM, once; before what follows. Leaves the compiler (memory_escape) if memory runs out. */
 void host_init(void);
@@ -16,9 +17,9 @@ const char *host_cpu_text(void);
 const char *host_triple(void);
 const char *host_features(void);
 
-/* Whether lanes read by a load for each in place of a gather: WEIR_VECTORS says so, or such loads
- * take less time here. After host_init. */
-bool host_loads_lanes(void);
+/* Which gathers become a load for each lane: those that WEIR_VECTORS says, or those that take
+ * longer here. After host_init. */
+struct slow_gathers host_slow_gathers(void);
 
 /* What generates code: quickly, for the baseline tier, or well. NULL, and why not: LLVM has none.
  */

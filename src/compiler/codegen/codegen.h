@@ -50,6 +50,8 @@ struct storage {
 
 /* Memory that LLVM is told to be distinct: frames, and that of state spaces. */
 enum { SCOPE_FRAME, SCOPE_SHARED, SCOPE_GLOBAL, SCOPE_LOCAL, SCOPE_ANY, SCOPES };
+/* Of memory that inactive lanes may access. */
+enum { SAFE_BYTES = 128 };
 
 struct metadata {
     unsigned invariant, unpredictable, scope, noalias; /* kinds */
@@ -94,7 +96,7 @@ struct codegen {
     LLVMValueRef leaving;              /* (memory/defined.c) i32, NULL: not made yet */
     struct defined_registers *defined; /* (memory/defined.c), NULL: not looked at yet */
     struct told_instrs *told;          /* (memory/access_told.c), NULL: none yet */
-    LLVMValueRef safe;                 /* 16 readable bytes for inactive lanes */
+    LLVMValueRef safe;                 /* SAFE_BYTES readable ones for inactive lanes */
     LLVMValueRef safe_opaque; /* the same, unknown to LLVM, which would rather branch than load from
                                  a variable that nobody writes */
     LLVMValueRef slots[SHARED_SLOTS]; /* NULL: not made yet */

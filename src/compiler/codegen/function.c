@@ -565,7 +565,7 @@ static void prologue(struct codegen *cg)
                                  : block_field(cg, BLOCK_FIELD(nwarps), cg->i32, true);
     cg->block.nthreads = block_field(cg, BLOCK_FIELD(nthreads), cg->i32, true);
     check_begin(cg);
-    cg->safe = new_slot(cg, LLVMArrayType2(cg->i64, 16), "safe");
+    cg->safe = new_slot(cg, LLVMArrayType2(cg->i8, SAFE_BYTES), "safe");
     LLVMSetAlignment(cg->safe, 16); /* whole vectors may be stored here */
     cg->safe_opaque = k->one_lane ? cg->safe : opaque(cg, cg->safe);
     cg->regions->phase_slot = new_slot(cg, cg->i32, "phase");

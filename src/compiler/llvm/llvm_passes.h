@@ -9,6 +9,8 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 
+#include "compiler/gather_speed.h"
+
 struct codegen;
 
 /* integer_narrowing.c. After the optimizer: arithmetic on vectors of which only the low 8 or 16
@@ -42,8 +44,8 @@ bool warp_jam(LLVMModuleRef m, unsigned simd_bits, uint64_t shared_bytes, bool a
  * executed for a few lanes at a time; or all of it, if `always`. */
 void strip_mine(LLVMModuleRef m, unsigned simd_bits, bool always);
 
-/* gather_scalarization.c. After strip_mine: what gathers load is loaded lane by lane. */
-void scalarize_gathers(LLVMModuleRef m);
+/* gather_scalarization.c. After strip_mine: what slow gathers load is loaded lane by lane. */
+void scalarize_gathers(LLVMModuleRef m, struct slow_gathers slow);
 
 /* mask_logic.c. After all but one of the others: masks of lanes that are integers stay that, or become vectors in
  * a way that suits a machine that has registers for masks, or has not. False: nothing was changed.

@@ -145,6 +145,12 @@ LLVMValueRef masked_load(struct codegen *cg, const struct access *a, LLVMValueRe
                          int lanes);
 void masked_store(struct codegen *cg, const struct access *a, LLVMValueRef v, LLVMValueRef p,
                   int first, int lanes);
+/* Is a load under a mask faster as one of all elements, where these can be read? On CPUs without
+ * AVX-512: hardware prefetchers of AMD's (Zen 3) follow loads, and not masked ones. */
+bool masked_load_pays_whole(const struct codegen *cg, const struct access *a);
+/* The elements of each segment of lanes, at p[s], zero where mask[s] is false. */
+void masked_load_whole(struct codegen *cg, const struct access *a, unsigned seg,
+                       const LLVMValueRef *p, const LLVMValueRef *mask, LLVMValueRef *out);
 
 /* ---- vector_gather.c ---- */
 

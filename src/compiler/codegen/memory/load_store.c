@@ -184,20 +184,46 @@ static LLVMValueRef load_backwards(struct codegen *cg, const struct access *a, L
     return reversed(cg, v);
 }
 
+/* The mask of segment s's elements. Part of a warp's comes from the bits anew: without registers
+ * for masks that is shorter than to take it out of the whole one. */
+static LLVMValueRef segment_mask(struct codegen *cg, unsigned seg, int s, int vec)
+{
+    unsigned lanes = 1u << seg;
+    if (seg == SEG_WARP)
+        return repeat_lanes(cg, mask_vector(cg), 0, JIT_WARP, vec);
+    return repeat_lanes(cg, some_lanes_of(cg, cg->mask, (unsigned)s * lanes, lanes), 0, (int)lanes,
+                        vec);
+}
+
+/* The elements of each segment of 2^seg lanes, to which p[s] points. */
+static void load_segments(struct codegen *cg, const struct access *a, unsigned seg,
+                          const LLVMValueRef *p, LLVMValueRef *out)
+{
+    if (!a->backwards && masked_load_pays_whole(cg, a)) {
+        LLVMValueRef masks[MAX_SEGS];
+        for (int s = 0; s < nsegs(seg); s++)
+            masks[s] = segment_mask(cg, seg, s, a->vec);
+        masked_load_whole(cg, a, seg, p, masks, out);
+        return;
+    }
+    for (int s = 0; s < nsegs(seg); s++)
+        out[s] =
+            a->backwards ? load_backwards(cg, a, p[s]) : load_wide(cg, a, p[s], s << seg, 1 << seg);
+}
+
 /* All lanes' elements when segments of 2^seg lanes are contiguous; p[s] points to each. */
 static void load_contiguous(struct codegen *cg, const struct access *a, unsigned seg,
                             const LLVMValueRef *p, LLVMValueRef *out)
 {
-    LLVMValueRef parts[8][MAX_SEGS];
+    LLVMValueRef parts[8][MAX_SEGS], v[MAX_SEGS];
     int lanes = 1 << seg;
     interleave_prefetch(cg, a->at, a->space, p, nsegs(seg), (uint64_t)mem_natural(a) << seg);
-    for (int s = 0; s < nsegs(seg); s++) {
+    for (int s = 0; s < nsegs(seg); s++)
         mem_check_pointer(cg, a, p[s], seg, s);
-        LLVMValueRef v =
-            a->backwards ? load_backwards(cg, a, p[s]) : load_wide(cg, a, p[s], s << seg, lanes);
+    load_segments(cg, a, seg, p, v);
+    for (int s = 0; s < nsegs(seg); s++)
         for (int k = 0; k < a->vec; k++)
-            parts[k][s] = a->vec == 1 ? v : deinterleave(cg, v, lanes, a->vec, k);
-    }
+            parts[k][s] = a->vec == 1 ? v[s] : deinterleave(cg, v[s], lanes, a->vec, k);
     for (int k = 0; k < a->vec; k++)
         out[k] = join_vectors(cg, parts[k], (unsigned)nsegs(seg));
 }

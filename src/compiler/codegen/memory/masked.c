@@ -6,8 +6,10 @@
  * ten thousand blocks in kernels that copy tiles of f16, where they took most of the compile time.
  * Functions of the module make these accesses instead. They exist once for each size and are fast
  * in the usual cases: all lanes active, or a vector that lies in one page. In kernels that are not
- * large, loads of a vector in one page are emitted inline. */
+ * large, loads of a vector in one page are emitted inline; so are those of words there, for which
+ * x86 has an instruction, since CPUs prefetch less for that. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "compiler/codegen/memory/access.h"
@@ -217,4 +219,69 @@ void masked_store(struct codegen *cg, const struct access *a, LLVMValueRef v, LL
     struct masked_access m = masked_access_of(a, lanes);
     LLVMSetAlignment(LLVMBuildStore(cg->alu.b, v, masked_slot(cg)), 64);
     masked_call(cg, &m, false, p, active_lanes(cg, &m, first));
+}
+
+/* ---- machines whose masked loads are not prefetched ---- */
+
+bool masked_load_pays_whole(const struct codegen *cg, const struct access *a)
+{
+    return cg->mask != NULL && masked_native(cg, a->bytes) && !cg->alu.has_avx512 &&
+           a->space != PTX_SPACE_SHARED && a->space != PTX_SPACE_LOCAL && !a->is_volatile &&
+           cg->k->ninstrs <= MOST_INLINE;
+}
+
+/* i1: each segment of `size` bytes lies in one page, and can be read. Those without an active lane
+ * are made to point to memory that can. */
+static LLVMValueRef segments_readable(struct codegen *cg, unsigned seg, uint64_t size,
+                                      LLVMValueRef *p)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef crossed = NULL, readable = NULL;
+    for (int s = 0; s < nsegs(seg); s++) {
+        LLVMValueRef active = mem_segment_active(cg, seg, s);
+        if (size <= SAFE_BYTES)
+            p[s] = LLVMBuildSelect(b, active, p[s], cg->safe, "");
+        else
+            readable = readable == NULL ? active : LLVMBuildAnd(b, readable, active, "");
+        LLVMValueRef from = LLVMBuildPtrToInt(b, p[s], cg->i64, "");
+        LLVMValueRef last = LLVMBuildAdd(b, from, c64(cg, size - 1), "");
+        LLVMValueRef differ = LLVMBuildXor(b, from, last, "");
+        crossed = crossed == NULL ? differ : LLVMBuildOr(b, crossed, differ, "");
+    }
+    LLVMValueRef within = LLVMBuildICmp(b, LLVMIntULT, crossed, c64(cg, WEIR_PAGE), "");
+    return readable == NULL ? within : LLVMBuildAnd(b, within, readable, "");
+}
+
+void masked_load_whole(struct codegen *cg, const struct access *a, unsigned seg,
+                       const LLVMValueRef *p, const LLVMValueRef *mask, LLVMValueRef *out)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    unsigned align = a->bytes * (unsigned)a->vec;
+    LLVMTypeRef t = LLVMVectorType(a->elem, (unsigned)a->vec << seg);
+    LLVMValueRef whole[MAX_SEGS], v[2][MAX_SEGS];
+    LLVMBasicBlockRef near = new_bb(cg, "in_page"), far = new_bb(cg, "by_mask"),
+                      join = new_bb(cg, "masked");
+    memcpy(whole, p, (size_t)nsegs(seg) * sizeof *p);
+    branch_likely(cg, segments_readable(cg, seg, (uint64_t)align << seg, whole), near, far);
+    LLVMPositionBuilderAtEnd(b, near);
+    for (int s = 0; s < nsegs(seg); s++) {
+        LLVMValueRef load = LLVMBuildLoad2(b, t, whole[s], "");
+        LLVMSetAlignment(load, align);
+        tag_memory(cg, load, a->space);
+        v[0][s] = LLVMBuildSelect(b, mask[s], load, LLVMConstNull(t), "");
+    }
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, far);
+    for (int s = 0; s < nsegs(seg); s++) {
+        LLVMValueRef args[4] = {p[s], c32(cg, align), mask[s], LLVMConstNull(t)};
+        v[1][s] = intrinsic(cg, "llvm.masked.load", (LLVMTypeRef[]){t, cg->ptr}, 2, args, 4);
+        tag_memory(cg, v[1][s], a->space);
+    }
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, join);
+    for (int s = 0; s < nsegs(seg); s++) {
+        out[s] = LLVMBuildPhi(b, t, "");
+        LLVMAddIncoming(out[s], (LLVMValueRef[]){v[0][s], v[1][s]},
+                        (LLVMBasicBlockRef[]){near, far}, 2);
+    }
 }
