@@ -551,6 +551,8 @@ static bool compile_optimize(struct session *s, struct diag *d)
         return false;
     if (!large)
         narrow_integers(s->cg.alu.module);
+    if (!large && narrow_wide_vectors(s->cg.alu.module) && !run_passes(s, "function(adce)", d))
+        return false;
     if (!large && (!run_passes(s, "function(break-crit-edges)", d) ||
                    (cold_sink(s->cg.alu.module), !run_passes(s, SINK_PIPELINE, d))))
         return false;

@@ -224,9 +224,9 @@ bool jit_address_taken(const struct ptx_module *m, const struct ptx_func *f);
 /* Could a call with this prototype reach this function? */
 bool jit_same_prototype(const struct ptx_func *a, const struct ptx_func *b);
 
-/* May one lane alone run the instruction? Operations among lanes and what orders memory it may not,
- * nor reach local memory, unless `local` says that this can be said of one lane. */
-bool jit_lane_may_run(const struct jkernel *k, const struct ptx_instr *i, bool local);
+/* May one lane alone run the instruction? Operations among lanes and what orders memory it may not.
+ */
+bool jit_lane_may_run(const struct jkernel *k, const struct ptx_instr *i);
 
 /* What a register of a loop grows by in each iteration: `times` the value of register `step`, which
  * the loop does not write. */

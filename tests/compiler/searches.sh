@@ -45,6 +45,25 @@ done:
 add.u64 %a3, %p3, %y0; st.global.u32 [%a3], %low;
 ret;
 }
+.visible .entry walk(.param .u64 in, .param .u64 out)
+{
+.local .align 4 .b8 stack[64];
+.reg .b32 %t, %v, %x, %y, %z, %i, %j, %d, %r; .reg .b64 %p<2>, %y0, %a<2>; .reg .pred %deeper, %over;
+ld.param.u64 %p0, [in]; ld.param.u64 %p1, [out];
+mov.u32 %t, %tid.x; mul.wide.u32 %y0, %t, 4; add.u64 %a0, %p0, %y0; ld.global.u32 %v, [%a0];
+mov.u32 %i, stack; mov.u32 %d, 0; mov.u32 %r, 0; st.local.u32 [%i], %v;
+again:
+mad.lo.u32 %j, %d, 4, %i; ld.local.u32 %x, [%j]; setp.ne.u32 %deeper, %x, 0; @%deeper bra deeper;
+add.s32 %d, %d, -1; setp.lt.s32 %over, %d, 0; @%over bra done;
+bra again;
+deeper:
+add.u32 %y, %x, -1; and.b32 %y, %y, %x; st.local.u32 [%j], %y;
+shr.u32 %z, %x, 2; add.s32 %d, %d, 1; st.local.u32 [%j+4], %z; add.u32 %r, %r, %x;
+bra again;
+done:
+add.u64 %a1, %p1, %y0; st.global.u32 [%a1], %r;
+ret;
+}
 PTX
 
 status=0
@@ -58,5 +77,35 @@ expect()
     }
 }
 expect rows 1
+expect walk 1 # with a stack of its own
 expect search 0
+
+# Where each lane leaves is 64 bits wide in the loop and read as 32: chosen as words. And a byte is compared
+# with one that all have as a byte.
+cat > "$dir/word.ptx" <<'PTX'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry word(.param .u64 text, .param .u64 word, .param .u64 out, .param .u32 n)
+{
+.reg .b32 %t, %n, %k, %r, %s; .reg .b16 %c, %d; .reg .b64 %a, %b, %e, %i, %w, %o, %p, %q, %x, %z; .reg .pred %u, %v, %y;
+mov.u32 %t, %tid.x; mul.wide.u32 %w, %t, 4; ld.param.u32 %n, [n];
+ld.param.u64 %a, [text]; ld.param.u64 %e, [word]; cvt.u64.u32 %x, %t; add.u64 %b, %a, %x; mov.u64 %i, 0;
+LOOP:
+add.u64 %q, %b, %i; ld.global.u8 %c, [%q]; add.u64 %p, %e, %i; ld.global.u8 %d, [%p];
+setp.ne.s16 %u, %c, %d;
+@%u bra OUT;
+add.u64 %i, %i, 1; cvt.u32.u64 %k, %i; setp.lt.u32 %v, %k, %n;
+@%v bra LOOP;
+OUT:
+cvt.u32.u64 %s, %i; setp.eq.u32 %y, %s, %n; selp.b32 %r, 1, 0, %y;
+ld.param.u64 %z, [out]; add.u64 %o, %z, %w; st.global.u32 [%o], %r;
+ret;
+}
+PTX
+WEIR_VECTORS=256 "$weir" dump --ir --block 256 "$dir/word.ptx" > "$dir/word"
+if grep -E '(phi|select) .*<32 x i64>|icmp (eq|ne) <32 x i16>' "$dir/word" >&2; then
+    echo "word: wider than what is read" >&2
+    status=1
+fi
 exit $status

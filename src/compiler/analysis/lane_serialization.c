@@ -55,16 +55,14 @@ static bool operands_fit(const struct jkernel *k, const struct ptx_instr *i)
     return true;
 }
 
-bool jit_lane_may_run(const struct jkernel *k, const struct ptx_instr *i, bool local)
+bool jit_lane_may_run(const struct jkernel *k, const struct ptx_instr *i)
 {
     struct diag ignored = {0};
     unsigned space = i->nspaces > 0 ? i->spaces[0] : PTX_SPACE_GENERIC;
     switch (i->op) {
     case PTX_OP_ld:
     case PTX_OP_ldu:
-    case PTX_OP_st:
-        return (space != PTX_SPACE_LOCAL || local) && space != PTX_SPACE_SHARED_CLUSTER &&
-               !orders_memory(i);
+    case PTX_OP_st: return space != PTX_SPACE_SHARED_CLUSTER && !orders_memory(i);
     case PTX_OP_atom:
     case PTX_OP_red:
         return !ptx_has(i, PTX_M_acquire) && !ptx_has(i, PTX_M_release) &&
@@ -76,18 +74,13 @@ bool jit_lane_may_run(const struct jkernel *k, const struct ptx_instr *i, bool l
     }
 }
 
-static bool instr_fits(const struct jkernel *k, const struct ptx_instr *i)
-{
-    return jit_lane_may_run(k, i, false);
-}
-
 static bool block_fits(const struct jkernel *k, const struct jblock *b)
 {
     if (b->suspend != 0 ||
         (b->term != TERM_JUMP && b->term != TERM_BRANCH && b->term != TERM_SWITCH))
         return false;
     for (int32_t n = 0; n < b->count; n++)
-        if (!instr_fits(k, &k->instrs[b->first + n]))
+        if (!jit_lane_may_run(k, &k->instrs[b->first + n]))
             return false;
     return true;
 }
@@ -145,6 +138,12 @@ struct cost {
     int64_t near, scattered; /* how often neighbours' memory is accessed, and others' */
 };
 
+/* A lane's own memory, in which lanes are never neighbours. */
+static bool is_local(const struct ptx_instr *i)
+{
+    return i->nspaces > 0 && i->spaces[0] == PTX_SPACE_LOCAL;
+}
+
 static void add_access(const struct jkernel *k, const struct ptx_instr *i, int64_t often,
                        struct cost *c)
 {
@@ -155,10 +154,10 @@ static void add_access(const struct jkernel *k, const struct ptx_instr *i, int64
     int64_t bytes = ptx_type_bits((enum ptx_type)type) / 8 * (int64_t)vec;
     bool row = a.seg != SEG_NONE || a.hint_seg != SEG_NONE;
     bool words = load && a.seg != SEG_NONE && (a.stride == 4 || a.stride == 8) && bytes < a.stride;
-    if (a.seg != SEG_NONE && a.stride == 0) {
+    if (a.seg != SEG_NONE && a.stride == 0 && !is_local(i)) {
         c->step += often * 10 << (SEG_WARP - a.seg);
         c->serial += often * JIT_WARP * 5;
-    } else if (row && (a.stride == bytes || words)) {
+    } else if (row && (a.stride == bytes || words) && !is_local(i)) {
         c->step += often * 60;
         c->serial += often * JIT_WARP * 7;
         c->near += often;
@@ -318,7 +317,7 @@ static bool pays(const struct search *s, int32_t from, int32_t until)
 static bool is_scattered(const struct jkernel *k, const struct ptx_instr *i)
 {
     struct uniformity a = address_uniformity(k, &i->operands[i->op == PTX_OP_st ? 0 : 1]);
-    return a.seg == SEG_NONE && a.hint_seg == SEG_NONE && i->vec <= 1;
+    return a.seg == SEG_NONE && a.hint_seg == SEG_NONE && i->vec <= 1 && !is_local(i);
 }
 
 /* From the first load whose lanes may be scattered, is there nothing else in block b, or only
@@ -330,8 +329,8 @@ static int count_scattered(const struct jkernel *k, const struct jblock *b, int3
     for (int32_t n = from; n < b->count; n++) {
         const struct ptx_instr *i = &k->instrs[b->first + n];
         bool memory = i->op == PTX_OP_ld || i->op == PTX_OP_ldu || i->op == PTX_OP_st;
-        if (!instr_fits(k, i) || i->op == PTX_OP_atom || i->op == PTX_OP_red || jit_is_long(i) ||
-            (memory && !is_scattered(k, i)))
+        if (!jit_lane_may_run(k, i) || i->op == PTX_OP_atom || i->op == PTX_OP_red ||
+            jit_is_long(i) || (memory && !is_scattered(k, i)))
             return 0;
         count += memory;
     }

@@ -85,7 +85,7 @@ static bool block_fits(const struct jkernel *k, const struct jblock *b)
         return false;
     for (int32_t n = 0; n < b->count; n++) {
         const struct ptx_instr *i = &k->instrs[b->first + n];
-        bool fits = i->op == PTX_OP_call ? call_fits(k, i->call) : jit_lane_may_run(k, i, true);
+        bool fits = i->op == PTX_OP_call ? call_fits(k, i->call) : jit_lane_may_run(k, i);
         if (!fits || !names_areas_plainly(k, i))
             return false;
     }

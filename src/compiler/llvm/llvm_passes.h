@@ -17,6 +17,11 @@ struct codegen;
  * bits of each lane are stored is done in elements of that width. */
 void narrow_integers(LLVMModuleRef m);
 
+/* wide_vectors.c. After narrow_integers: phis, selections and comparisons of vectors of which only
+ * low bits are read, or which are extended, are made in narrower elements. False: there were none.
+ */
+bool narrow_wide_vectors(LLVMModuleRef m);
+
 /* cold_sinking.c. After the optimizer, with critical edges split: sinks values that only unlikely
  * paths need into these, through variables. False: there were none. */
 bool cold_sink(LLVMModuleRef m);

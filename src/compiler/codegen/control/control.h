@@ -140,6 +140,7 @@ bool if_convert(struct codegen *cg, const struct jblock *blk, bool *ok);
 
 struct serialized_lanes {
     bool active;           /* lanes run one after the other: cg->mask is the one that runs */
+    LLVMValueRef lane;     /* which that is, i64; NULL: in a function for one lane */
     LLVMValueRef executes; /* i1: are the effects of speculated code wanted? NULL: yes */
     struct {
         LLVMValueRef items[24];

@@ -351,6 +351,7 @@ static void emit_lane(struct codegen *cg, struct lane_section *s, LLVMValueRef l
     const struct jkernel *k = cg->k;
     cg->mask = LLVMBuildShl(b, c32(cg, 1), LLVMBuildTrunc(b, lane, cg->i32, ""), "");
     cg->mask_vec = NULL;
+    cg->serialized->lane = lane;
     swap_registers(cg, s, true);
     s->bb[s->first->serial_end] = over;
     EACH_BIT (n, s->inside, k->nblocks)

@@ -139,7 +139,7 @@ LLVMValueRef window_gather_end(struct codegen *cg, const struct window_gather *w
 bool masked_native(const struct codegen *cg, unsigned bytes);
 /* <lanes * vec x i1>: which elements of `lanes` lanes from `first` on are active lanes'. */
 LLVMValueRef masked_elements(struct codegen *cg, const struct access *a, int first, int lanes);
-/* The elements of `lanes` neighbouring lanes from `first` on, at p; zero in inactive ones. By a
+/* The elements of `lanes` neighbouring lanes from `first` on, at p; anything in inactive ones. By a
  * function, where the machine cannot. */
 LLVMValueRef masked_load(struct codegen *cg, const struct access *a, LLVMValueRef p, int first,
                          int lanes);

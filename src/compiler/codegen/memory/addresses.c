@@ -116,12 +116,14 @@ LLVMValueRef mem_base(struct codegen *cg, const struct ptx_operand *o, unsigned 
     return o->offset ? LLVMBuildAdd(cg->alu.b, v, c64(cg, (uint64_t)o->offset), "") : v;
 }
 
-/* Where the window of the warp's lane 0 starts. */
+/* Where the window of the warp's lane 0 starts, or that of the one lane which runs. */
 static LLVMValueRef local_window(struct codegen *cg)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef lane =
         LLVMBuildZExt(b, LLVMBuildShl(b, cg->w, c32(cg, SEG_WARP), ""), cg->i64, "");
+    if (cg->serialized->active)
+        lane = LLVMBuildOr(b, lane, cg->serialized->lane, "");
     return byte_offset(cg, cg->block.local, LLVMBuildMul(b, lane, cg->block.local_stride, ""));
 }
 

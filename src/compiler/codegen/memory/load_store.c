@@ -25,7 +25,7 @@ static struct access describe_access(struct codegen *cg, const struct ptx_instr 
     if (a.space == PTX_SPACE_LOCAL) {
         /* offsets may be affine, addresses are not: every lane has a window of its own */
         a.windowed = is_uniform(&a.uniformity);
-        if (cg->k->one_lane)
+        if (cg->serialized->active)
             return a;
         a.uniformity =
             (struct uniformity){.known = 1, .align = a.windowed ? a.uniformity.align : 0};
@@ -118,7 +118,8 @@ static bool blends(const struct codegen *cg, const struct access *a)
 }
 
 /* Of shared memory inactive lanes' elements are loaded, too: there is memory on both sides. Without
- * an active lane the address may be any, and another one is taken. */
+ * an active lane the address may be any, and another one is taken. What inactive lanes load is
+ * anything. */
 static LLVMValueRef load_with_others(struct codegen *cg, const struct access *a, LLVMValueRef p,
                                      int first, int lanes)
 {
@@ -144,9 +145,7 @@ static LLVMValueRef load_wide(struct codegen *cg, const struct access *a, LLVMVa
         LLVMSetAlignment(v, align);
         LLVMSetVolatile(v, a->is_volatile);
     } else if (!masked_native(cg, a->bytes) && blends(cg, a)) {
-        v = load_with_others(cg, a, p, first, lanes);
-        return LLVMBuildSelect(cg->alu.b, repeat_lanes(cg, m, first, lanes, a->vec), v,
-                               LLVMConstNull(t), "");
+        return load_with_others(cg, a, p, first, lanes);
     } else if (!masked_native(cg, a->bytes)) {
         return masked_load(cg, a, p, first, lanes);
     } else {
@@ -171,10 +170,8 @@ static LLVMValueRef load_backwards(struct codegen *cg, const struct access *a, L
 {
     LLVMValueRef mask = cg->mask, mask_vec = cg->mask_vec;
     p = byte_offset(cg, p, c64(cg, -(uint64_t)a->bytes * (JIT_WARP - 1)));
-    if (mask != NULL && blends(cg, a)) {
-        LLVMValueRef v = reversed(cg, load_with_others(cg, a, p, 0, JIT_WARP));
-        return LLVMBuildSelect(cg->alu.b, mask_vector(cg), v, LLVMConstNull(LLVMTypeOf(v)), "");
-    }
+    if (mask != NULL && blends(cg, a))
+        return reversed(cg, load_with_others(cg, a, p, 0, JIT_WARP));
     if (mask != NULL)
         cg->mask = intrinsic(cg, "llvm.bitreverse", &cg->i32, 1, &mask, 1);
     cg->mask_vec = NULL;

@@ -7,7 +7,9 @@
  * Functions of the module make these accesses instead. They exist once for each size and are fast
  * in the usual cases: all lanes active, or a vector that lies in one page. In kernels that are not
  * large, loads of a vector in one page are emitted inline; so are those of words there, for which
- * x86 has an instruction, since CPUs prefetch less for that. */
+ * x86 has an instruction, since CPUs prefetch less for that. What inactive lanes load of smaller
+ * elements may be anything: nothing reads it, and making it zeros would have what is loaded wait
+ * for the mask. */
 #include <stdio.h>
 #include <string.h>
 
@@ -93,13 +95,11 @@ static LLVMValueRef readable(struct codegen *cg, const struct masked_access *m, 
     return LLVMBuildAnd(b, one, LLVMBuildICmp(b, LLVMIntNE, bits, c32(cg, 0), ""), "");
 }
 
-/* All elements, of which those of inactive lanes become zeros. */
-static LLVMValueRef load_all(struct codegen *cg, const struct masked_access *m, LLVMValueRef p,
-                             LLVMValueRef bits, LLVMValueRef *load)
+static LLVMValueRef load_all(struct codegen *cg, const struct masked_access *m, LLVMValueRef p)
 {
-    *load = LLVMBuildLoad2(cg->alu.b, m->type, p, "");
-    LLVMSetAlignment(*load, m->bytes);
-    return LLVMBuildSelect(cg->alu.b, element_mask(cg, m, bits), *load, LLVMConstNull(m->type), "");
+    LLVMValueRef load = LLVMBuildLoad2(cg->alu.b, m->type, p, "");
+    LLVMSetAlignment(load, m->bytes);
+    return load;
 }
 
 /* The function (pointer, lanes, slot), which leaves what it loads in the slot: inactive lanes'
@@ -111,12 +111,12 @@ static void load_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     LLVMValueRef p = LLVMGetParam(fn, 0), bits = LLVMGetParam(fn, 1), slot = LLVMGetParam(fn, 2);
     LLVMBasicBlockRef full_bb = append_bb(cg, fn, "full"), lanes_bb = append_bb(cg, fn, "lanes"),
                       done = append_bb(cg, fn, "done");
-    LLVMValueRef zero = LLVMConstNull(m->type), load;
+    LLVMValueRef zero = LLVMConstNull(m->type);
     LLVMValueRef all = LLVMBuildICmp(b, LLVMIntEQ, bits, all_lanes(cg, m), "");
     LLVMBuildCondBr(b, LLVMBuildOr(b, all, readable(cg, m, p, bits), ""), full_bb, lanes_bb);
 
     LLVMPositionBuilderAtEnd(b, full_bb);
-    LLVMSetAlignment(LLVMBuildStore(b, load_all(cg, m, p, bits, &load), slot), 64);
+    LLVMSetAlignment(LLVMBuildStore(b, load_all(cg, m, p), slot), 64);
     LLVMBuildBr(b, done);
 
     LLVMPositionBuilderAtEnd(b, lanes_bb);
@@ -192,15 +192,15 @@ LLVMValueRef masked_load(struct codegen *cg, const struct access *a, LLVMValueRe
 {
     LLVMBuilderRef b = cg->alu.b;
     struct masked_access m = masked_access_of(a, lanes);
-    LLVMValueRef bits = active_lanes(cg, &m, first), load, v[2];
+    LLVMValueRef bits = active_lanes(cg, &m, first), v[2];
     if (cg->k->ninstrs > MOST_INLINE || a->is_volatile)
         return load_by_call(cg, &m, p, bits);
     LLVMBasicBlockRef near = new_bb(cg, "in_page"), far = new_bb(cg, "by_lanes"),
                       join = new_bb(cg, "masked");
     branch_likely(cg, readable(cg, &m, p, bits), near, far);
     LLVMPositionBuilderAtEnd(b, near);
-    v[0] = load_all(cg, &m, p, bits, &load);
-    tag_memory(cg, load, a->space);
+    v[0] = load_all(cg, &m, p);
+    tag_memory(cg, v[0], a->space);
     near = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, far);

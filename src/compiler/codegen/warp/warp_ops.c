@@ -192,32 +192,117 @@ static bool emit_vote(struct codegen *cg, const struct ptx_instr *i)
     return true;
 }
 
-/* match: lanes with equal values find each other, each among the members that it names. */
-struct match {
-    LLVMValueRef v, out; /* values, array of 32 results */
+/* ---- match: lanes with equal values find each other ---- */
+
+/* Values that differ in more bits are compared value by value. */
+enum { FEW_BITS = 12 };
+
+/* A loop that takes the lowest bit of an integer until none is left, and changes a vector. */
+struct bit_loop {
+    LLVMBasicBlockRef head, body, done;
+    LLVMValueRef left, value, bit; /* phis; the number of the bit, in the body */
 };
 
-static void match_body(struct codegen *cg, LLVMValueRef lane, void *arg)
+static struct bit_loop bit_loop_open(struct codegen *cg, LLVMValueRef bits, LLVMValueRef value)
 {
-    const struct match *m = arg;
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef x = splat(cg, LLVMBuildExtractElement(b, m->v, lane, ""), JIT_WARP);
-    LLVMValueRef same = bits_of(cg, LLVMBuildICmp(b, LLVMIntEQ, m->v, x, ""));
-    LLVMBuildStore(b, same, LLVMBuildGEP2(b, cg->i32, m->out, &lane, 1, ""));
+    LLVMTypeRef type = LLVMTypeOf(bits);
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(b);
+    struct bit_loop l = {.head = new_bb(cg, "match"),
+                         .body = new_bb(cg, "match_bit"),
+                         .done = new_bb(cg, "matched")};
+    LLVMBuildBr(b, l.head);
+    LLVMPositionBuilderAtEnd(b, l.head);
+    l.left = LLVMBuildPhi(b, type, "");
+    l.value = LLVMBuildPhi(b, LLVMTypeOf(value), "");
+    LLVMAddIncoming(l.left, &bits, &from, 1);
+    LLVMAddIncoming(l.value, &value, &from, 1);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, l.left, LLVMConstNull(type), ""), l.done,
+                    l.body);
+    LLVMPositionBuilderAtEnd(b, l.body);
+    l.bit = intrinsic(cg, "llvm.cttz", &type, 1,
+                      (LLVMValueRef[]){l.left, LLVMConstInt(cg->i1, 1, false)}, 2);
+    return l;
+}
+
+/* The vector that it leaves with. */
+static LLVMValueRef bit_loop_close(struct codegen *cg, const struct bit_loop *l, LLVMValueRef left,
+                                   LLVMValueRef value)
+{
+    LLVMBasicBlockRef end = LLVMGetInsertBlock(cg->alu.b);
+    LLVMBuildBr(cg->alu.b, l->head);
+    LLVMAddIncoming(l->left, &left, &end, 1);
+    LLVMAddIncoming(l->value, &value, &end, 1);
+    LLVMPositionBuilderAtEnd(cg->alu.b, l->done);
+    return l->value;
+}
+
+/* By a vote on each bit in which values differ: those that vote like a lane have its bit. */
+static LLVMValueRef match_by_bits(struct codegen *cg, LLVMValueRef v, LLVMValueRef differ)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMTypeRef type = LLVMTypeOf(differ), vector = LLVMTypeOf(v);
+    struct bit_loop l = bit_loop_open(cg, differ, LLVMConstAllOnes(cg->v32i32));
+    LLVMValueRef top = LLVMConstInt(type, LLVMGetIntTypeWidth(type) - 1, false);
+    LLVMValueRef up = splat(cg, LLVMBuildSub(b, top, l.bit, ""), JIT_WARP);
+    LLVMValueRef yes =
+        LLVMBuildICmp(b, LLVMIntSLT, LLVMBuildShl(b, v, up, ""), LLVMConstNull(vector), "");
+    LLVMValueRef no = splat(cg, LLVMBuildNot(b, bits_of(cg, yes), ""), JIT_WARP);
+    LLVMValueRef like = LLVMBuildXor(b, no, LLVMBuildSExt(b, yes, cg->v32i32, ""), "");
+    LLVMValueRef rest =
+        LLVMBuildAnd(b, l.left, LLVMBuildSub(b, l.left, LLVMConstInt(type, 1, false), ""), "");
+    return bit_loop_close(cg, &l, rest, LLVMBuildAnd(b, l.value, like, ""));
+}
+
+/* Value by value, each that of the first lane which is left. */
+static LLVMValueRef match_by_values(struct codegen *cg, LLVMValueRef v)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    struct bit_loop l = bit_loop_open(cg, mask_bits(cg), LLVMConstNull(cg->v32i32));
+    LLVMValueRef x = splat(cg, LLVMBuildExtractElement(b, v, l.bit, ""), JIT_WARP);
+    LLVMValueRef same = LLVMBuildICmp(b, LLVMIntEQ, v, x, ""), bits = bits_of(cg, same);
+    LLVMValueRef rest = LLVMBuildAnd(b, l.left, LLVMBuildNot(b, bits, ""), "");
+    return bit_loop_close(cg, &l, rest,
+                          LLVMBuildSelect(b, same, splat(cg, bits, JIT_WARP), l.value, ""));
+}
+
+/* For each active lane the lanes that have its value, and perhaps others that are not active. */
+static LLVMValueRef matching_lanes(struct codegen *cg, LLVMValueRef v)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMTypeRef vector = LLVMTypeOf(v), type = LLVMGetElementType(vector);
+    LLVMValueRef differ = LLVMBuildXor(b, v, splat(cg, first_active(cg, v), JIT_WARP), "");
+    if (cg->mask != NULL)
+        differ = LLVMBuildSelect(b, mask_vector(cg), differ, LLVMConstNull(vector), "");
+    differ = intrinsic(cg, "llvm.vector.reduce.or", &vector, 1, &differ, 1);
+    LLVMValueRef count = intrinsic(cg, "llvm.ctpop", &type, 1, &differ, 1);
+    LLVMBasicBlockRef few = new_bb(cg, "few_bits"), many = new_bb(cg, "many_bits"),
+                      join = new_bb(cg, "match_end"), from[2];
+    LLVMValueRef r[2];
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULE, count, LLVMConstInt(type, FEW_BITS, false), ""),
+                    few, many);
+    LLVMPositionBuilderAtEnd(b, few);
+    r[0] = match_by_bits(cg, v, differ);
+    from[0] = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, many);
+    r[1] = match_by_values(cg, v);
+    from[1] = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, join);
+    LLVMValueRef out = LLVMBuildPhi(b, cg->v32i32, "");
+    LLVMAddIncoming(out, r, from, 2);
+    return out;
 }
 
 static bool emit_match(struct codegen *cg, const struct ptx_instr *i)
 {
     LLVMBuilderRef b = cg->alu.b;
     int nd = jit_ndst(i);
-    struct match m = {.v = operand_vector(cg, &i->operands[nd], i->types[0]),
-                      .out = new_slot(cg, cg->v32i32, "match")};
     LLVMValueRef own = operand_vector(cg, &i->operands[nd + 1], PTX_B32);
     own = LLVMBuildAnd(b, own, splat(cg, mask_bits(cg), JIT_WARP), "");
-    LLVMBuildStore(b, LLVMConstNull(cg->v32i32), m.out);
-    for_active_lanes(cg, mask_bits(cg), match_body, &m);
-    LLVMValueRef r = LLVMBuildLoad2(b, cg->v32i32, m.out, "");
-    r = LLVMBuildAnd(b, r, own, "");
+    LLVMValueRef v = operand_vector(cg, &i->operands[nd], i->types[0]);
+    LLVMValueRef r = LLVMBuildAnd(b, matching_lanes(cg, v), own, "");
     if (ptx_has(i, PTX_M_all)) {
         LLVMValueRef eq = LLVMBuildICmp(b, LLVMIntEQ, r, own, "");
         r = LLVMBuildSelect(b, eq, r, LLVMConstNull(cg->v32i32), "");

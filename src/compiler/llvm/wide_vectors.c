@@ -1,0 +1,241 @@
+/* wide_vectors: vectors in elements that are wider than what is read of them.
+ *
+ * Compilers make counters 64 bits wide, since they index memory, and cut them to 32 where a program
+ * compares what is left of them after the loop. Where lanes leave a loop in different iterations
+ * such a value is a vector, chosen lane by lane in each iteration. It takes twice the registers and
+ * selections, whose masks must be extended on AVX2. And bytes are made 16 bits wide to be compared
+ * with a byte that all lanes have, which is extended as a scalar. LLVM narrows neither: it does not
+ * look through the shuffle that makes a vector of a scalar.
+ *
+ * So selections and phis of which nothing but low bits is read are made in elements of that width;
+ * and comparisons of what is extended in elements of what is not. */
+#include "base/base.h"
+#include "compiler/llvm/llvm_passes.h"
+
+enum { MAX_MEMBERS = 24 };
+
+/* Phis and selections that are read by each other and cut to `type`, and what takes their place. */
+struct web {
+    LLVMBuilderRef b;
+    LLVMTypeRef type;
+    LLVMValueRef wide[MAX_MEMBERS], narrow[MAX_MEMBERS];
+    int n;
+};
+
+static bool is_op(LLVMValueRef v, LLVMOpcode op)
+{
+    return LLVMIsAInstruction(v) != NULL && LLVMGetInstructionOpcode(v) == op;
+}
+
+static unsigned element_bits(LLVMTypeRef t)
+{
+    if (LLVMGetTypeKind(t) != LLVMVectorTypeKind)
+        return 0;
+    t = LLVMGetElementType(t);
+    return LLVMGetTypeKind(t) == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(t) : 0;
+}
+
+static int member(const struct web *w, LLVMValueRef v)
+{
+    for (int n = 0; n < w->n; n++)
+        if (w->wide[n] == v)
+            return n;
+    return -1;
+}
+
+static bool may_be_member(LLVMValueRef v) { return is_op(v, LLVMPHI) || is_op(v, LLVMSelect); }
+
+static bool is_cut(const struct web *w, LLVMValueRef user)
+{
+    return is_op(user, LLVMTrunc) && LLVMTypeOf(user) == w->type;
+}
+
+/* A phi's incoming values, or those that a selection chooses from. */
+static unsigned inputs(LLVMValueRef v) { return is_op(v, LLVMPHI) ? LLVMCountIncoming(v) : 2; }
+
+static LLVMValueRef input(LLVMValueRef v, unsigned n)
+{
+    return is_op(v, LLVMPHI) ? LLVMGetIncomingValue(v, n) : LLVMGetOperand(v, n + 1);
+}
+
+/* Adds what members choose from, while it is of such a kind. */
+static bool collect(struct web *w, LLVMValueRef first)
+{
+    w->wide[0] = first;
+    w->n = 1;
+    for (int n = 0; n < w->n; n++)
+        for (unsigned i = 0; i < inputs(w->wide[n]); i++) {
+            LLVMValueRef v = input(w->wide[n], i);
+            if (!may_be_member(v) || member(w, v) >= 0)
+                continue;
+            if (w->n == MAX_MEMBERS)
+                return false;
+            w->wide[w->n++] = v;
+        }
+    for (int n = 0; n < w->n; n++)
+        for (LLVMUseRef u = LLVMGetFirstUse(w->wide[n]); u != NULL; u = LLVMGetNextUse(u))
+            if (member(w, LLVMGetUser(u)) < 0 && !is_cut(w, LLVMGetUser(u)))
+                return false;
+    return true;
+}
+
+/* The scalar that all lanes of a vector are; NULL: they are not one. */
+static LLVMValueRef splatted(LLVMValueRef v)
+{
+    if (!is_op(v, LLVMShuffleVector))
+        return NULL;
+    LLVMValueRef one = LLVMGetOperand(v, 0);
+    for (unsigned l = 0; l < LLVMGetNumMaskElements(v); l++)
+        if (LLVMGetMaskValue(v, l) != 0)
+            return NULL;
+    bool first = is_op(one, LLVMInsertElement) &&
+                 LLVMIsAConstantInt(LLVMGetOperand(one, 2)) != NULL &&
+                 LLVMConstIntGetZExtValue(LLVMGetOperand(one, 2)) == 0;
+    return first ? LLVMGetOperand(one, 1) : NULL;
+}
+
+/* A vector of a scalar, where the builder is. */
+static LLVMValueRef splat(LLVMBuilderRef b, LLVMValueRef scalar, LLVMTypeRef type)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetTypeContext(type));
+    LLVMValueRef v =
+        LLVMBuildInsertElement(b, LLVMGetPoison(type), scalar, LLVMConstInt(i32, 0, false), "");
+    LLVMTypeRef indices = LLVMVectorType(i32, LLVMGetVectorSize(type));
+    return LLVMBuildShuffleVector(b, v, LLVMGetPoison(type), LLVMConstNull(indices), "");
+}
+
+/* In front of the instruction after `v`, and after phis. */
+static void position_after(LLVMBuilderRef b, LLVMValueRef v)
+{
+    LLVMValueRef next = LLVMGetNextInstruction(v);
+    while (is_op(next, LLVMPHI))
+        next = LLVMGetNextInstruction(next);
+    LLVMPositionBuilderBefore(b, next);
+}
+
+/* Where each input of members can be cut: constants, and instructions that are followed by others.
+ */
+static bool can_cut(const struct web *w)
+{
+    for (int n = 0; n < w->n; n++)
+        for (unsigned i = 0; i < inputs(w->wide[n]); i++) {
+            LLVMValueRef v = input(w->wide[n], i);
+            if (member(w, v) < 0 && LLVMIsAConstant(v) == NULL &&
+                (LLVMIsAInstruction(v) == NULL || LLVMIsATerminatorInst(v) != NULL))
+                return false;
+        }
+    return true;
+}
+
+static LLVMValueRef cut(const struct web *w, LLVMValueRef v)
+{
+    int at = member(w, v);
+    if (at >= 0)
+        return w->narrow[at];
+    if (LLVMIsAConstant(v) != NULL)
+        return LLVMConstTrunc(v, w->type);
+    position_after(w->b, v);
+    LLVMValueRef scalar = splatted(v);
+    if (scalar == NULL)
+        return LLVMBuildTrunc(w->b, v, w->type, "");
+    return splat(w->b, LLVMBuildTrunc(w->b, scalar, LLVMGetElementType(w->type), ""), w->type);
+}
+
+static void replace_cuts(const struct web *w)
+{
+    for (int n = 0; n < w->n; n++) {
+        LLVMUseRef next;
+        for (LLVMUseRef u = LLVMGetFirstUse(w->wide[n]); u != NULL; u = next) {
+            next = LLVMGetNextUse(u);
+            if (is_cut(w, LLVMGetUser(u)))
+                LLVMReplaceAllUsesWith(LLVMGetUser(u), w->narrow[n]);
+        }
+    }
+}
+
+static bool narrow_web(LLVMBuilderRef b, LLVMValueRef trunc)
+{
+    struct web w = {.b = b, .type = LLVMTypeOf(trunc)};
+    if (!may_be_member(LLVMGetOperand(trunc, 0)) || !collect(&w, LLVMGetOperand(trunc, 0)) ||
+        !can_cut(&w))
+        return false;
+    for (int n = 0; n < w.n; n++) { /* a selection of poison, until all are there */
+        LLVMPositionBuilderBefore(b, w.wide[n]);
+        LLVMValueRef none = LLVMGetPoison(w.type);
+        w.narrow[n] = is_op(w.wide[n], LLVMPHI)
+                          ? LLVMBuildPhi(b, w.type, "")
+                          : LLVMBuildSelect(b, LLVMGetOperand(w.wide[n], 0), none, none, "");
+    }
+    for (int n = 0; n < w.n; n++)
+        for (unsigned i = 0; i < inputs(w.wide[n]); i++) {
+            LLVMValueRef v = cut(&w, input(w.wide[n], i));
+            if (is_op(w.wide[n], LLVMPHI)) {
+                LLVMBasicBlockRef from = LLVMGetIncomingBlock(w.wide[n], i);
+                LLVMAddIncoming(w.narrow[n], &v, &from, 1);
+            } else {
+                LLVMSetOperand(w.narrow[n], i + 1, v);
+            }
+        }
+    replace_cuts(&w);
+    return true;
+}
+
+/* ---- comparisons ---- */
+
+/* Of what type a vector is extended without sign, if it is. */
+static LLVMTypeRef extended_from(LLVMValueRef v)
+{
+    return is_op(v, LLVMZExt) ? LLVMTypeOf(LLVMGetOperand(v, 0)) : NULL;
+}
+
+/* A scalar that all lanes are and that is extended from no more than `bits` bits, cut to `type`. */
+static LLVMValueRef cut_splat(LLVMBuilderRef b, LLVMValueRef v, LLVMTypeRef type)
+{
+    LLVMValueRef scalar = splatted(v);
+    if (scalar == NULL || !is_op(scalar, LLVMZExt))
+        return NULL;
+    LLVMValueRef from = LLVMGetOperand(scalar, 0);
+    LLVMTypeRef element = LLVMGetElementType(type);
+    if (LLVMGetIntTypeWidth(LLVMTypeOf(from)) > LLVMGetIntTypeWidth(element))
+        return NULL;
+    return splat(b, LLVMBuildZExt(b, from, element, ""), type);
+}
+
+/* Both sides are less than a power of two: they compare without sign as they did. */
+static bool narrow_compare(LLVMBuilderRef b, LLVMValueRef i)
+{
+    for (unsigned n = 0; n < 2; n++) {
+        LLVMValueRef x = LLVMGetOperand(i, n), other = LLVMGetOperand(i, 1 - n);
+        LLVMTypeRef type = extended_from(x);
+        if (type == NULL || element_bits(type) < 8)
+            continue;
+        LLVMPositionBuilderBefore(b, i);
+        LLVMValueRef y = cut_splat(b, other, type);
+        if (y == NULL)
+            continue;
+        LLVMIntPredicate p = LLVMGetICmpPredicate(i);
+        p = p >= LLVMIntSGT ? p - LLVMIntSGT + LLVMIntUGT : p;
+        x = LLVMGetOperand(x, 0);
+        LLVMReplaceAllUsesWith(i, LLVMBuildICmp(b, p, n == 0 ? x : y, n == 0 ? y : x, ""));
+        return true;
+    }
+    return false;
+}
+
+bool narrow_wide_vectors(LLVMModuleRef module)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+    bool changed = false;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f != NULL; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block != NULL;
+             block = LLVMGetNextBasicBlock(block))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(block); i != NULL;
+                 i = LLVMGetNextInstruction(i)) {
+                if (is_op(i, LLVMTrunc) && element_bits(LLVMTypeOf(i)) >= 8)
+                    changed |= narrow_web(b, i);
+                else if (is_op(i, LLVMICmp) && element_bits(LLVMTypeOf(LLVMGetOperand(i, 0))) > 8)
+                    changed |= narrow_compare(b, i);
+            }
+    LLVMDisposeBuilder(b);
+    return changed;
+}
