@@ -15,7 +15,10 @@ has_any() {
 
 if [ "$once" = once ] && [ -e "$tried" ]; then exit 0; fi
 : >"$tried"
-if has_any; then exit 0; fi
+if has_any; then
+    sh "$(dirname "$0")/cccl_link.sh" "$build"
+    exit 0
+fi
 wheel=$(mktemp -d)
 trap 'rm -rf "$wheel"' EXIT
 if python3 -m pip download -q --no-deps --timeout 5 --retries 0 --disable-pip-version-check \
@@ -26,6 +29,7 @@ if python3 -m pip download -q --no-deps --timeout 5 --retries 0 --disable-pip-ve
     # its CMake packages, which look for the headers in the directory include above lib/cmake
     mkdir -p "$build/lib/weir/cccl/lib" && cp -r "$wheel/nvidia/cu13/lib/cmake" "$build/lib/weir/cccl/lib" &&
     ln -sfn . "$build/lib/weir/cccl/include"; then
+    sh "$(dirname "$0")/cccl_link.sh" "$build"
     echo "weir: CCCL $version (Thrust, CUB, libcu++) is in $build/lib/weir/cccl"
     exit 0
 fi

@@ -8,10 +8,10 @@ include=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cuda="-x cuda --cuda-path=/nonexistent -nocudainc -nocudalib --cuda-gpu-arch=sm_90
-    -Xclang -target-sdk-version=12.5 -Xclang -fcuda-allow-variadic-functions -I $include -isystem $include/cccl -fsyntax-only -Wall -Werror
+    -Xclang -target-sdk-version=12.5 -Xclang -fcuda-allow-variadic-functions -I $include -isystem $include/weir/cccl -fsyntax-only -Wall -Werror
     -Wno-unknown-cuda-version"
 device="--cuda-feature=+ptx85 --cuda-device-only" host=--cuda-host-only
-cpp="-x c++ -I $include -isystem $include/cccl -fsyntax-only"
+cpp="-x c++ -I $include -isystem $include/weir/cccl -fsyntax-only"
 failed=0
 
 # try WHAT COMMAND...

@@ -8,7 +8,7 @@ shift 4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 common="-x cuda --cuda-path=/nonexistent -nocudainc -nocudalib -Xclang -target-sdk-version=12.5
-    -Xclang -fcuda-allow-variadic-functions -I $include -isystem $include/cccl -include weir/prelude.h -std=c++17 -Wall -Wno-unused -Wno-unknown-cuda-version -Wno-invalid-constexpr"
+    -Xclang -fcuda-allow-variadic-functions -I $include -isystem $include/weir/cccl -include weir/prelude.h -std=c++17 -Wall -Wno-unused -Wno-unknown-cuda-version -Wno-invalid-constexpr"
 
 for arch in "$@"; do
     clang++-19 $common --cuda-gpu-arch="$arch" --cuda-feature=+ptx85 --cuda-device-only -O2 \

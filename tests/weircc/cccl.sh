@@ -8,6 +8,7 @@ export HOME
 stand_in() {
     mkdir -p "$1/cub" "$1/thrust" "$1/cuda/std"
     echo "#define CCCL_IS \"$2\"" >"$1/cub/cub.cuh"
+    : >"$1/cub/version.cuh"
     : >"$1/thrust/version.h"
     : >"$1/cuda/std/cstddef"
 }
@@ -50,6 +51,10 @@ mkdir mine
 stand_in mine/inc mine
 WEIR_CCCL=$PWD/named run weircc -I mine/inc -E which.cu
 says 'which = "mine"'
+# The toolkit's own directory, which CMake's CUDA::cudart asks for, stands for what is found now.
+WEIR_CCCL=$PWD/named run weircc -isystem "$build/lib/weir/cuda/include/cccl" -E which.cu
+ok
+says 'which = "one"'
 
 # Found: a toolkit by its variable, then Python's package, the newest of several.
 unset WEIR_CCCL
@@ -60,6 +65,27 @@ if [ ! -e "$build/lib/weir/cccl" ]; then
     HOME=$PWD/home finds old
     stand_in venv/lib/python3.11/site-packages/nvidia/cu13/include/cccl new
     VIRTUAL_ENV=$PWD/venv HOME=$PWD/home finds new
+fi
+
+# The toolkit's directory has links to what is found, for build files that look there, or to Weir's own part.
+links() { # links PART TO
+    [ "$(readlink "root/include/cccl/$1")" = "$2" ]
+    note $? "include/cccl/$1 leads to $(readlink "root/include/cccl/$1"), not to $2"
+}
+mkdir -p root/bin
+printf '#!/bin/sh\nexec "%s/bin/weircc" "$@"\n' "$build" >root/bin/weircc
+chmod +x root/bin/weircc
+if [ ! -e "$build/lib/weir/cccl" ]; then
+    CUDA_HOME=$PWD/toolkit sh "$source/cmake/cccl_link.sh" root
+    links thrust "$PWD/toolkit/include/cccl/thrust"
+    links cuda "$PWD/toolkit/include/cccl/cuda"
+    links nvtx3 ../weir/cccl/nvtx3
+    # again, by way of the links themselves; and for another machine
+    CUDA_HOME=$PWD/root sh "$source/cmake/cccl_link.sh" root
+    links cub "$PWD/toolkit/include/cccl/cub"
+    CUDA_HOME=$PWD/toolkit sh "$source/cmake/cccl_link.sh" root inside
+    links cuda ../weir/cccl/cuda
+    missing root/include/cccl/thrust
 fi
 
 # C++ files find it, too; what of libcu++ is Weir's own is there without.

@@ -173,6 +173,7 @@ def main():
     with tempfile.TemporaryDirectory() as stage:
         root = os.path.join(stage, "weir")
         subprocess.run(["cmake", "--install", build, "--prefix", root], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["sh", os.path.join(SOURCE, "cmake", "cccl_link.sh"), root, "inside"], check=True)
         version = output(os.path.join(root, "bin", "weir"), "--version").split()[1]
         name_by_soname(root)
         links = take_links(root)

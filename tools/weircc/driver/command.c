@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The toolkit that clang is told it has: the newest it knows, which settles how kernels are
@@ -17,12 +18,38 @@ static const char ptx_version[] = "--cuda-feature=+ptx85";
 
 /* ---- what several commands share ---- */
 
-static void add_search_and_macros(struct strlist *argv, const struct cmdline *c,
-                                  const struct build *p)
+/* The toolkit's own directory of CCCL, by any name, which CMake's CUDA::cudart asks to search. What
+ * it holds was chosen when Weir was built; where CCCL was found now (WEIR_CCCL, a package installed
+ * since), that is searched instead, in the place that add_cuda_namespace gives it. */
+static bool is_replaced(const struct toolchain *t, const char *directory)
 {
+    if (t->cccl.count == 0)
+        return false;
+    char *own = xprintf("%s/cccl", t->include);
+    struct stat ours, theirs;
+    bool same = stat(own, &ours) == 0 && stat(directory, &theirs) == 0 &&
+                ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
+    free(own);
+    return same;
+}
+
+static void add_directories(struct strlist *argv, const char *option, const struct strlist *list,
+                            const struct toolchain *t)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (!is_replaced(t, list->items[i])) {
+            list_add(argv, "%s", option);
+            list_add(argv, "%s", list->items[i]);
+        }
+}
+
+static void add_search_and_macros(struct strlist *argv, const struct driver *dr)
+{
+    const struct cmdline *c = &dr->options;
+    const struct build *p = &dr->build;
     list_add_all(argv, NULL, &c->macros);
-    list_add_all(argv, "-I", &c->list[OPT_include_path]);
-    list_add_all(argv, "-isystem", &c->list[OPT_system_include]);
+    add_directories(argv, "-I", &c->list[OPT_include_path], &dr->tools);
+    add_directories(argv, "-isystem", &c->list[OPT_system_include], &dr->tools);
     list_add_all(argv, "-include", &c->list[OPT_pre_include]);
     if (p->stdin_path != NULL) { /* it is elsewhere than its includes */
         list_add(argv, "-iquote");
@@ -370,7 +397,7 @@ static void add_cuda_namespace(struct strlist *argv, const struct toolchain *t)
     list_add_all(argv, "-isystem", &t->wrapped);
     list_add_all(argv, "-isystem", &t->cccl);
     list_add(argv, "-isystem");
-    list_add(argv, "%s/cccl", t->include);
+    list_add(argv, "%s/weir/cccl", t->include);
 }
 
 /* How messages look. */
@@ -479,7 +506,7 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
         list_add(argv, "-std=%s", c->value[OPT_std]);
     add_warnings(argv, c);
     add_templates(argv, c);
-    add_search_and_macros(argv, c, &dr->build);
+    add_search_and_macros(argv, dr);
     add_cuda_namespace(argv, t);
     if (dr->build.rdc)
         add_compilation_id(argv, dr, input);
@@ -583,7 +610,7 @@ void command_host(struct strlist *argv, const struct driver *dr, enum input_kind
     add_warnings(argv, c);
     if (cxx)
         add_templates(argv, c);
-    add_search_and_macros(argv, c, &dr->build);
+    add_search_and_macros(argv, dr);
     add_cuda_namespace(argv, &dr->tools);
     add_host_code(argv, c, false);
 }
@@ -631,7 +658,7 @@ void command_host_preprocess(struct strlist *argv, const struct driver *dr, cons
     list_add(argv, "-DWEIR_HOST_FRONTEND=1");
     add_nvcc_macros(argv, dr);
     add_host_preludes(argv, dr, rdc_text);
-    add_search_and_macros(argv, c, &dr->build);
+    add_search_and_macros(argv, dr);
     add_cuda_namespace(argv, t);
     list_add(argv, "-idirafter"); /* the declarations of what device code calls */
     list_add(argv, "%s/clang/19/include", t->clang_lib);
