@@ -9,6 +9,7 @@
 
 #define __CUDA__ 1 /* in these headers: kernels are declared here */
 #include "weir/keywords.h"
+#include "weir/lambda_traits.h"
 #include "weir/nvcc_macros.h"
 
 #include <assert.h>

@@ -15,11 +15,4 @@
 #define __NVCC_DIAG_PRAGMA_SUPPORT__ 1
 #define __CUDACC_DEVICE_ATOMIC_BUILTINS__ 1 /* __nv_atomic_load and its kin */
 
-/* Predicates by which nvcc's users ask what an extended lambda is: clang has no such kind of
- * lambda, every one may be called wherever its body may run. */
-#define __nv_is_extended_device_lambda_closure_type(...)                            false
-#define __nv_is_extended_host_device_lambda_closure_type(...)                       false
-#define __nv_is_extended_device_lambda_with_preserved_return_type_closure_type(...) false
-#define __nv_is_extended_device_lambda_with_preserved_return_type(...)              false
-
 #endif

@@ -69,6 +69,7 @@
 /* Before <new>, whose device operators call these. */
 #include "weir/device_system.h"
 
+#include "weir/lambda_traits.h"
 #include "weir/nvcc_macros.h"
 #ifdef __CLANG_RDC__
 #define __CUDACC_RDC__ 1
