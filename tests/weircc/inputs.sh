@@ -206,4 +206,15 @@ os.execvp(sys.argv[1], sys.argv[1:])' weircc -c slow.cu -ftemplate-depth=9000 >o
     note $? "intermediate files are left"
     missing slow.o
 done
+# What build files ask the host compiler, of a file that is not there: it answers, once.
+for question in --version -dumpversion "-dumpfullversion -dumpversion"; do
+    run weircc .c -Xcompiler "$question"
+    [ "$status" = 1 ]
+    note $? "status $status, wanted 1"
+    says "The host compiler made no object of '.c'"
+    weircc .c -Xcompiler "$question" >answer 2>errors
+    gcc ${question} >wanted
+    cmp -s answer wanted
+    note $? "$question is answered by: $(cat answer)"
+done
 done_

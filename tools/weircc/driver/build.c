@@ -89,6 +89,19 @@ static bool check_readable(const char *path, struct diag *d)
     return true;
 }
 
+/* Whether an option for the host compiler makes it answer instead of compiling. Build files ask
+ * nvcc so which compiler it has, of a file that need not be there: `nvcc .c -Xcompiler --version`.
+ */
+static bool asks_host_compiler(const struct cmdline *c)
+{
+    static const char *const questions[] = {"--version", "--help", "-dumpversion",
+                                            "-dumpfullversion", "-dumpmachine"};
+    for (size_t i = 0; i < WEIR_COUNT(questions); i++)
+        if (list_has(&c->list[OPT_compiler_options], questions[i]))
+            return true;
+    return false;
+}
+
 /* ---- the phase ---- */
 
 static enum phase choose_phase(const struct cmdline *c)
@@ -311,7 +324,8 @@ static bool add_input(struct driver *dr, const char *path)
         return false;
     }
     bool is_stdin = strcmp(path, "-") == 0;
-    if (!is_stdin && !check_readable(path, d))
+    bool asks = (kind == INPUT_C || kind == INPUT_CXX) && asks_host_compiler(&dr->options);
+    if (!is_stdin && !asks && !check_readable(path, d))
         return false;
     if (!takes(p, kind, &is_job))
         return diag_set(d, 0, 0,

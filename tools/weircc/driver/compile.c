@@ -8,15 +8,16 @@
 #include "weircc/device/ptx/launch_ptx.h"
 #include "weircc/driver/compilation.h"
 #include "weircc/driver/steps.h"
-#include "weircc/objects/elf.h"
-#include "weircc/source/mend.h"
 #include "weircc/files/depfile.h"
 #include "weircc/files/files.h"
+#include "weircc/objects/elf.h"
+#include "weircc/source/mend.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool write_rule(struct compilation *c)
 {
@@ -661,7 +662,13 @@ static int compile_host(struct compilation *c, const char *object)
         return run_compiler(c, &argv, "host compiler (preprocess)", c->job->output, NULL);
     }
     list_add(&argv, "-c");
-    return run_compiler(c, &argv, "host compiler", object, NULL);
+    int status = run_compiler(c, &argv, "host compiler", object, NULL);
+    if (status == 0 && !c->dr->work.dryrun &&
+        access(object, F_OK) != 0) { /* -Xcompiler --version */
+        diag_set(&c->dr->diag, 0, 0, "The host compiler made no object of '%s'", c->job->input);
+        status = 1;
+    }
+    return status;
 }
 
 /* ---- PTX and fat binaries ---- */
