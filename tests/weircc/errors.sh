@@ -72,6 +72,17 @@ ok
 says_not warning
 run weircc -c wrong.cu -Xcompiler -Wall -Werror all-warnings
 fails
+# What is meant for gcc does not make errors of what clang warns of, in device code, too.
+run weircc -c wrong.cu -Xcompiler -Wall,-Werror,-Werror=unused-variable
+ok
+says "wrong.cu:3:9: warning: unused variable"
+printf '__device__ int f(int x) { if (x) return 1; }\n' >falls.cu
+run weircc -c falls.cu -Xcompiler=-Werror=return-type,-Wall
+ok
+says 'warning: non-void function does not return'
+printf 'int main() { int unused = 1; }\n' >wrong.cpp
+run weircc -c wrong.cpp -Xcompiler -Wall,-Werror
+fails
 
 # -D and -U hold in the order given; what both passes warn of is told once.
 printf '#ifdef FOO\nint foo[FOO];\n#else\nint none;\n#endif\nint main() {}\n' >macros.cu

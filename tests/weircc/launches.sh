@@ -62,7 +62,7 @@ int main()
     return cudaDeviceSynchronize();
 }
 END
-run weircc -ptx -rdc=true forms.cu -Xcompiler -Wall,-Wextra,-Werror
+run weircc -ptx -rdc=true forms.cu -Xcompiler -Wall,-Wextra -Werror all-warnings
 ok
 says_not warning
 # Each launch sets a configuration, and its kernel is an entry that is called.
@@ -84,7 +84,7 @@ ok
 contains lines.ptx '.loc'
 
 # Static kernels have the names by which the host side registers them.
-run weircc -c -rdc=true forms.cu -o forms.o -Xcompiler -Wall,-Werror
+run weircc -c -rdc=true forms.cu -o forms.o -Xcompiler -Wall -Werror all-warnings
 ok
 says_not warning
 # In the form for GPUs a kernel of another file is declared as one: their linker takes no function for it.

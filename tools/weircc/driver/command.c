@@ -89,6 +89,13 @@ static bool is_negative(const char *option)
     return strncmp(option, "-fno-", 5) == 0 || strncmp(option, "-mno-", 5) == 0;
 }
 
+/* gcc's warnings as errors: clang warns of other things, of device code, too, which gcc does not
+ * see. A build that is clean by nvcc does not fail here; nvcc's own -Werror stays. */
+static bool is_error_option(const char *option)
+{
+    return strcmp(option, "-Werror") == 0 || strncmp(option, "-Werror=", 8) == 0;
+}
+
 /* gcc's own options that tune or label its output and that clang refuses: a CUDA file does without.
  */
 static bool is_gcc_only(const char *option)
@@ -142,7 +149,7 @@ static void add_compiler_options(struct strlist *argv, const struct strlist *opt
                                  bool for_clang)
 {
     for (size_t i = 0; i < options->count; i++)
-        if (!for_clang || !is_gcc_only(options->items[i]))
+        if (!for_clang || !(is_gcc_only(options->items[i]) || is_error_option(options->items[i])))
             list_add(argv, "%s", options->items[i]);
 }
 
@@ -200,7 +207,8 @@ static void add_source_options(struct strlist *argv, const struct strlist *optio
         for (size_t k = 0; k < WEIR_COUNT(prefixes); k++)
             match = match || strncmp(o, prefixes[k], strlen(prefixes[k])) == 0;
         /* -Wl, -Wa, -Wp hand things on to other programs */
-        if (!match || strncmp(o, "-Wl,", 4) == 0 || strncmp(o, "-Wa,", 4) == 0)
+        if (!match || strncmp(o, "-Wl,", 4) == 0 || strncmp(o, "-Wa,", 4) == 0 ||
+            is_error_option(o))
             continue;
         for (size_t k = 0; k < WEIR_COUNT(followed); k++)
             takes_next = takes_next || strcmp(o, followed[k]) == 0;
