@@ -2,12 +2,13 @@
  *
  * The product of two f16 is exact in f32, their sum with a third is not, and rounding it to f32 and
  * then to f16 is not what one rounding gives: the sum must be rounded to odd in between. With
- * AVX-512 that takes two instructions more. Elsewhere it matters only where the f32 is just between
- * two f16, which is rare, and code looks whether it is so. Kernels that compute in f16 have
- * hundreds of these in a row, so a warp's are a function of the module, which exists once: in line
- * each was two hundred instructions. So it is with bf16, in which programs for GPUs before 9.0 also
- * add and multiply by this instruction. The short function for AVX-512 is inlined where kernels are
- * optimized (alu_fma_inline). */
+ * AVX-512 that takes two instructions more. With conversions of f16 but without AVX-512 the error
+ * of the sum is computed, in a dozen instructions for a vector. Elsewhere, and with bf16, it
+ * matters only where the f32 is just between two of the smaller type, which is rare, and code looks
+ * whether it is so. Kernels that compute in f16 have hundreds of these in a row, so a warp's are a
+ * function of the module, which exists once. So it is with bf16, in which programs for GPUs
+ * before 9.0 also add and multiply by this instruction. Functions without a branch are inlined
+ * where kernels are optimized (alu_fma_inline). */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,16 +17,24 @@
 enum { FEWEST = 16 /* lanes that are worth a call */ };
 #define FMA_PREFIX "weir_fma_"
 
+/* x * y + z, rounded to nearest; x * y is exact in f32. */
+static val plus_product(struct alu *a, val x, val y, val z)
+{
+    return a->has_fma ? ir_fma(a, x, y, z) : ir_fadd(a, ir_fmul(a, x, y), z);
+}
+
 /* The f32 to be rounded to f16: x * y + z rounded to odd. */
 static val to_odd(struct alu *a, val x, val y, val z)
 {
-    val p = ir_fmul(a, x, y), sum = ir_fadd(a, p, z);
-    val c = ir_fsub(a, sum, p), p2 = ir_fsub(a, sum, c);
-    val err = ir_fadd(a, ir_fsub(a, p, p2), ir_fsub(a, z, c)), zero = ir_kf(err, 0);
-    struct exact e = {.r = sum,
-                      .below = ir_fcmp(a, LLVMRealOGT, err, zero),
-                      .above = ir_fcmp(a, LLVMRealOLT, err, zero)};
-    return alu_round_exact(a, &e, ROUND_ODD);
+    val sum = plus_product(a, x, y, z), c = plus_product(a, ir_fneg(a, x), y, sum);
+    val product = plus_product(a, x, y, ir_fsub(a, c, sum)); /* what the sum lacks of it */
+    val err = ir_fadd(a, product, ir_fsub(a, z, c));
+    /* what is not exact: the neighbour toward zero, and with its last bit set */
+    val bits = ir_as_int(a, sum), one = ir_k(bits, 1);
+    val inexact = ir_sext(a, ir_fcmp(a, LLVMRealONE, err, ir_kf(err, 0)), 32);
+    val beyond = ir_ashr(a, ir_xor(a, bits, ir_as_int(a, err)), ir_k(bits, 31));
+    val toward = ir_add(a, bits, ir_and(a, beyond, inexact));
+    return ir_as_float(a, ir_or(a, toward, ir_and(a, inexact, one)));
 }
 
 /* The same where instructions name their rounding: of the values downwards and upwards, which are
@@ -76,7 +85,7 @@ static val piece(struct alu *a, const val *bits, void *arg)
         return rounded(
             a, w->bf16 ? alu_float_op(a, OP_FMA, s, ROUND_ODD) : to_odd(a, s[0], s[1], s[2]),
             w->bf16);
-    val sum = a->has_fma ? ir_fma(a, s[0], s[1], s[2]) : ir_fadd(a, ir_fmul(a, s[0], s[1]), s[2]);
+    val sum = plus_product(a, s[0], s[1], s[2]);
     return w->what == APPROXIMATE ? rounded(a, sum, w->bf16)
                                   : ir_sext(a, doubtful(a, sum, w->bf16), 32);
 }
@@ -91,6 +100,10 @@ static void body(struct alu *a, val fn, bool bf16)
     val s[3] = {LLVMGetParam(fn, 0), LLVMGetParam(fn, 1), LLVMGetParam(fn, 2)};
     if (a->has_avx512) {
         LLVMBuildRet(a->b, pieces(a, s, (struct way){bf16, DIRECTED}));
+        return;
+    }
+    if (!bf16 && a->has_f16c) { /* not in pieces: strip mining chooses them */
+        LLVMBuildRet(a->b, piece(a, s, &(struct way){bf16, EXACT}));
         return;
     }
     LLVMBasicBlockRef exactly = LLVMAppendBasicBlockInContext(a->ctx, fn, "exactly");
