@@ -158,6 +158,19 @@ static void update_one(struct codegen *cg, const struct atomic *a, LLVMValueRef 
     LLVMPositionBuilderAtEnd(b, done);
 }
 
+LLVMValueRef atomic_of_same(struct codegen *cg, const struct atomic *a, LLVMValueRef x,
+                            LLVMValueRef lanes)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef n = intrinsic(cg, "llvm.ctpop", &cg->i32, 1, &lanes, 1), some;
+    switch (a->op) {
+    case PTX_M_add: return LLVMBuildMul(b, x, LLVMBuildIntCast2(b, n, a->elem, false, ""), "");
+    case PTX_M_xor: some = LLVMBuildTrunc(b, n, cg->i1, ""); break; /* is their number odd? */
+    default: some = LLVMBuildICmp(b, LLVMIntNE, lanes, c32(cg, 0), ""); break;
+    }
+    return LLVMBuildSelect(b, some, x, identity(cg, a), "");
+}
+
 bool atomic_combined(struct codegen *cg, const struct atomic *a, const struct ptx_operand *at,
                      LLVMValueRef v, LLVMValueRef addr, LLVMValueRef *old)
 {
@@ -171,6 +184,11 @@ bool atomic_combined(struct codegen *cg, const struct atomic *a, const struct pt
     if (old != NULL) {
         *old = cg->mask != NULL ? add_of_some(cg, a, p, v, mask_bits(cg), is_uniform(&data))
                                 : add_returning(cg, a, p, v, mask_bits(cg), is_uniform(&data));
+        return true;
+    }
+    if (is_uniform(&data)) {
+        LLVMValueRef x = LLVMBuildExtractElement(cg->alu.b, v, c32(cg, 0), "");
+        atomic_update_unread(cg, a, p, atomic_of_same(cg, a, x, mask_bits(cg)));
         return true;
     }
     if (cg->mask != NULL)
@@ -241,12 +259,14 @@ static void update_by_group(struct codegen *cg, const struct atomic *what, LLVMV
     LLVMPositionBuilderAtEnd(b, done);
 }
 
-/* Which of the lanes `left` have the address of the first of them, which goes to *at. */
-static LLVMValueRef lanes_at_first(struct codegen *cg, LLVMValueRef addr, LLVMValueRef left,
-                                   LLVMValueRef *at)
+/* Which of the lanes `left` have the address of the first of them, which goes to *at. (It is loaded
+ * from the array: LLVM would store the vector anew to extract an element whose number varies.) */
+static LLVMValueRef lanes_at_first(struct codegen *cg, const struct atomic *a, LLVMValueRef addr,
+                                   LLVMValueRef left, LLVMValueRef *at)
 {
     LLVMBuilderRef b = cg->alu.b;
-    *at = LLVMBuildExtractElement(b, addr, lowest_lane(cg, left), "");
+    LLVMValueRef p = atomic_element(cg, a->at, cg->i64, lowest_lane(cg, left));
+    *at = LLVMBuildLoad2(b, cg->i64, p, "");
     LLVMValueRef same = LLVMBuildICmp(b, LLVMIntEQ, addr, splat(cg, *at, JIT_WARP), "");
     return LLVMBuildAnd(b, bits_of(cg, same), left, "");
 }
@@ -266,7 +286,7 @@ static LLVMValueRef update_groups(struct codegen *cg, const struct atomic *a, LL
     LLVMValueRef left = LLVMBuildPhi(b, cg->i32, "");
     if (wants)
         old = LLVMBuildPhi(b, t, "");
-    LLVMValueRef group = lanes_at_first(cg, addr, left, &at);
+    LLVMValueRef group = lanes_at_first(cg, a, addr, left, &at);
     LLVMValueRef p = LLVMBuildIntToPtr(b, at, cg->ptr, "");
     if (wants) {
         LLVMValueRef made = add_of_some(cg, a, p, v, group, one);
@@ -411,7 +431,7 @@ static void update_groups_ahead(struct codegen *cg, const struct atomic *a, LLVM
         at = LLVMBuildLoad2(b, cg->i64, atomic_element(cg, a->at, cg->i64, lane), "");
         group = first_run(cg, heads, left);
     } else {
-        group = lanes_at_first(cg, addr, left, &at);
+        group = lanes_at_first(cg, a, addr, left, &at);
     }
     LLVMValueRef p = LLVMBuildIntToPtr(b, at, cg->ptr, "");
     LLVMValueRef bad = sum_ahead(cg, a, &h, p, lane, group);
@@ -470,7 +490,6 @@ static LLVMValueRef gather_olds(struct codegen *cg, const struct atomic *a, LLVM
 /* Lane after lane, at addresses of which few are the same. */
 static void update_lanes(struct codegen *cg, struct atomic *a, LLVMValueRef addr, LLVMValueRef v)
 {
-    bool word = a->bytes == 4 || a->bytes == 8;
     LLVMValueRef lanes = mask_bits(cg);
     if (!a->may_skip)
         prefetch_lanes(cg, a, lanes);
@@ -485,9 +504,22 @@ static void update_lanes(struct codegen *cg, struct atomic *a, LLVMValueRef addr
         for_active_lanes(cg, lanes, store_single, &s);
         return;
     }
-    if (a->may_skip && word)
-        lanes = lanes_that_change(cg, a, gather_olds(cg, a, addr), v, lanes);
     for_active_lanes(cg, lanes, atomic_lane, a);
+}
+
+/* Bounds and flags that would change nothing take no part: the active lanes are the others from
+ * here on, and code goes on at `none` where there are none. */
+static void drop_unchanging(struct codegen *cg, const struct atomic *a, LLVMValueRef addr,
+                            LLVMValueRef v, LLVMBasicBlockRef none)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef old = gather_olds(cg, a, addr);
+    LLVMValueRef lanes = lanes_that_change(cg, a, old, v, mask_bits(cg));
+    LLVMBasicBlockRef some = new_bb(cg, "some_change");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, lanes, c32(cg, 0), ""), some, none);
+    LLVMPositionBuilderAtEnd(b, some);
+    cg->mask = lanes;
+    cg->mask_vec = NULL;
 }
 
 /* Where the first lane shares its address with another one, each address is updated once, by all of
@@ -498,11 +530,13 @@ static void update_shared(struct codegen *cg, struct atomic *a, LLVMValueRef v, 
 {
     LLVMBuilderRef b = cg->alu.b;
     bool wants = a->out != NULL;
+    LLVMBasicBlockRef done = new_bb(cg, "updated");
+    if (a->may_skip && !wants && (a->bytes == 4 || a->bytes == 8))
+        drop_unchanging(cg, a, addr, v, done);
     mask_vector(cg); /* computed here, so that both branches may use it */
-    LLVMValueRef first, group = lanes_at_first(cg, addr, mask_bits(cg), &first);
+    LLVMValueRef first, group = lanes_at_first(cg, a, addr, mask_bits(cg), &first);
     LLVMValueRef others = LLVMBuildAnd(b, group, LLVMBuildSub(b, group, c32(cg, 1), ""), "");
-    LLVMBasicBlockRef many = new_bb(cg, "groups"), single = new_bb(cg, "distinct"),
-                      done = new_bb(cg, "updated");
+    LLVMBasicBlockRef many = new_bb(cg, "groups"), single = new_bb(cg, "distinct");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, others, c32(cg, 0), ""), many, single);
     LLVMPositionBuilderAtEnd(b, many);
     if (a->flushes && !a->generic) {

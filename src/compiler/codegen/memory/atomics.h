@@ -55,6 +55,10 @@ void atomic_extract(struct codegen *cg, LLVMValueRef v, bool wide, LLVMValueRef 
 
 /* ---- atomic_groups.c: lanes at the same address ---- */
 
+/* What the lanes `lanes` (i32) do together whose operands are all x, as an operand; of operations
+ * that lanes can be combined by. */
+LLVMValueRef atomic_of_same(struct codegen *cg, const struct atomic *a, LLVMValueRef x,
+                            LLVMValueRef lanes);
 /* Lanes that are known to have one address: one memory operation. old: where the old values of all
  * lanes go, NULL: nobody reads them. False: not such an instruction. */
 bool atomic_combined(struct codegen *cg, const struct atomic *a, const struct ptx_operand *at,

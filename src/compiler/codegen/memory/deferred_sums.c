@@ -534,7 +534,8 @@ static void collect_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
 }
 
 /* Lane after lane, of all lanes. Where they have one address, it is one addition. */
-static void add_lanes(struct codegen *cg, const struct ptx_operand *at_operand, LLVMValueRef v,
+static void add_lanes(struct codegen *cg, const struct atomic *a,
+                      const struct ptx_operand *at_operand, LLVMValueRef v,
                       const struct sum_places *p)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -545,11 +546,16 @@ static void add_lanes(struct codegen *cg, const struct ptx_operand *at_operand, 
     LLVMValueRef at, out[JIT_WARP], x[JIT_WARP];
     copied_lanes(cg, p, &at);
     if (is_uniform(&where)) {
-        if (cg->mask != NULL)
-            v = LLVMBuildSelect(b, mask_vector(cg), v, LLVMConstNull(t), "");
-        LLVMValueRef one = LLVMBuildExtractElement(b, at, c32(cg, 0), "");
-        add_to_copy(cg, d, byte_offset(cg, d->copy, LLVMBuildZExt(b, one, cg->i64, "")),
-                    intrinsic(cg, "llvm.vector.reduce.add", &t, 1, &v, 1));
+        LLVMValueRef one = LLVMBuildExtractElement(b, at, c32(cg, 0), ""), sum;
+        if (is_uniform(&s)) {
+            LLVMValueRef first = LLVMBuildExtractElement(b, v, c32(cg, 0), "");
+            sum = atomic_of_same(cg, a, first, mask_bits(cg));
+        } else {
+            if (cg->mask != NULL)
+                v = LLVMBuildSelect(b, mask_vector(cg), v, LLVMConstNull(t), "");
+            sum = intrinsic(cg, "llvm.vector.reduce.add", &t, 1, &v, 1);
+        }
+        add_to_copy(cg, d, byte_offset(cg, d->copy, LLVMBuildZExt(b, one, cg->i64, "")), sum);
         return;
     }
     if (cg->mask != NULL) { /* rarer, and not to make the code longer */
@@ -591,7 +597,7 @@ bool deferred_add(struct codegen *cg, const struct ptx_instr *i, struct atomic *
                       done = new_bb(cg, "collected");
     branch_likely(cg, admit_lanes(cg, &p), collect, far);
     LLVMPositionBuilderAtEnd(b, collect);
-    add_lanes(cg, at, v, &p);
+    add_lanes(cg, a, at, v, &p);
     LLVMBuildBr(b, done);
     LLVMPositionBuilderAtEnd(b, far);
     if (!atomic_combined(cg, a, at, v, addr, NULL))

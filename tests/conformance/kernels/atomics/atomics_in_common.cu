@@ -66,6 +66,42 @@ __global__ void update(cell *cells, int way, int part)
     atomicAdd(&c->twice, (double)(v >> 24));
 }
 
+/* All at one address, and the operand is the same: whole warps, parts, and one lane of each. */
+__global__ void update_same(cell *c, int part, unsigned v)
+{
+    __shared__ unsigned sum, least, odd;
+    if (threadIdx.x == 0)
+        sum = 0, least = ~0u, odd = 0;
+    __syncthreads();
+    unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (part == 3 ? threadIdx.x % 32 == 0 : takes_part(part, t)) {
+        atomicAdd(&sum, v);
+        atomicMin(&least, v);
+        atomicXor(&odd, v);
+        atomicMin(&c->least, v);
+        atomicMax(&c->most, v);
+        atomicAnd(&c->all, v | 0xffff0000u);
+        atomicOr(&c->any, v & 0x3333u);
+        atomicXor(&c->odd, v);
+        atomicMin(&c->low, (int)v);
+        atomicMax(&c->most64, (unsigned long long)v << 9);
+        atomicAdd(&c->sum64, (unsigned long long)v << 20);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        atomicAdd(&c->sum, sum);
+        atomicMin(&c->round, least);
+        atomicXor(&c->down, odd);
+    }
+}
+/* The same sums where a kernel has nothing else: they may be collected. */
+__global__ void add_same(cell *c, int part, unsigned v)
+{
+    unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (part == 3 ? threadIdx.x % 32 == 0 : takes_part(part, t))
+        atomicAdd(&c->sum, v);
+}
+
 static void update_host(cell *c, unsigned v)
 {
     c->sum += v;
@@ -94,6 +130,34 @@ static bool same(const cell &a, const cell &b)
            a.low64 == b.low64 && a.single == b.single && a.twice == b.twice;
 }
 
+static void check_same(cell *c, const cell &start)
+{
+    for (int part = 0; part < 4; part++)
+        for (unsigned v : {0x12345677u, 0x87654321u}) {
+            cell want = start;
+            want.round = ~0u;
+            *c = want;
+            for (unsigned t = 0; t < THREADS; t++) {
+                if (!(part == 3 ? t % 32 == 0 : takes_part(part, t)))
+                    continue;
+                want.sum += 2 * v;
+                want.least = want.round = v;
+                want.most = v;
+                want.all &= v | 0xffff0000u;
+                want.any |= v & 0x3333u;
+                want.odd ^= v;
+                want.down ^= v;
+                want.low = (int)v < want.low ? (int)v : want.low;
+                want.most64 = (unsigned long long)v << 9;
+                want.sum64 += (unsigned long long)v << 20;
+            }
+            update_same<<<THREADS / 128, 128>>>(c, part, v);
+            add_same<<<THREADS / 128, 128>>>(c, part, v);
+            CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
+            CHECK(same(*c, want));
+        }
+}
+
 int main()
 {
     cell *cells, start = {};
@@ -118,6 +182,7 @@ int main()
                 printf("way %d, part %d: %d places are wrong\n", way, part, wrong);
             CHECK_EQ_INT(wrong, 0);
         }
+    check_same(cells, start);
     cudaFree(cells);
     return check_done();
 }
