@@ -118,6 +118,32 @@ static void emit_powi(struct alu *a, const val *s, val *d)
     d[0] = math_sleef(a, "pow u10", args, 2);
 }
 
+/* Both are multiplied by the power of two that brings the larger one between 1 and 2 (the largest
+ * numbers to no more than 4, subnormal ones to less than 1), exactly but for parts of the smaller
+ * one that do not count: no square overflows, and none that counts vanishes. The error is less than
+ * three halves of a unit in the last place. A minimum and a maximum take their second argument
+ * where one is NaN, so that the factor is a number in any case. */
+static void emit_hypot(struct alu *a, const val *s, val *d)
+{
+    if (!a->has_fma) {
+        d[0] = math_sleef(a, "hypot u05", s, 2);
+        return;
+    }
+    val x = ir_fabs(a, s[0]), y = ir_fabs(a, s[1]), inf = infinity(x);
+    val least = ir_kf(x, 0x1p-1022), most = ir_kf(x, 0x1p1022);
+    val large = ir_select(a, ir_fcmp(a, LLVMRealOGT, x, y), x, y);
+    large = ir_select(a, ir_fcmp(a, LLVMRealOLT, large, most), large, most);
+    large = ir_select(a, ir_fcmp(a, LLVMRealOGT, large, least), large, least);
+    val exponent = ir_as_int(a, large);
+    exponent = ir_and(a, exponent, ir_k(exponent, 0x7ffull << 52));
+    val both = ir_k(exponent, 2046ull << 52);
+    val down = ir_as_float(a, ir_sub(a, both, exponent)), up = ir_as_float(a, exponent);
+    x = ir_fmul(a, x, down), y = ir_fmul(a, y, down);
+    val r = ir_fmul(a, ir_sqrt(a, ir_fma(a, x, x, ir_fmul(a, y, y))), up);
+    val any = ir_or(a, ir_fcmp(a, LLVMRealOEQ, x, inf), ir_fcmp(a, LLVMRealOEQ, y, inf));
+    d[0] = ir_select(a, any, inf, r);
+}
+
 /* Euclidean norm of four. f32 squares neither overflow nor vanish in f64; f64 goes by pairs. */
 static val norm_4(struct alu *a, const val *s)
 {
@@ -321,6 +347,7 @@ const struct math_fn math_inline_table[] = {
     INLINE2("modf", "f|f:f", "d|d:d", emit_modf),
     INLINE2("powi", "f:fs", "d:ds", emit_powi),
     INLINE("hypotf", "f:ff", emit_hypotf),
+    INLINE("hypot", "d:dd", emit_hypot),
     INLINE2("norm4d", "f:ffff", "d:dddd", emit_norm4),
     INLINE2("rnorm4d", "f:ffff", "d:dddd", emit_rnorm4),
     INLINE("sinf", "f:f", emit_sinf),

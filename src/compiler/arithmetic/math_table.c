@@ -39,7 +39,6 @@ static const struct math_fn table[] = {
     SLEEF("exp", "d:d", "exp u10"),
     SLEEF("atan2f", "f:ff", "atan2 u10"),
     SLEEF("atan2", "d:dd", "atan2 u10"),
-    SLEEF("hypot", "d:dd", "hypot u05"),
     SLEEF("powf", "f:ff", "pow u10"),
     SLEEF("pow", "d:dd", "pow u10"),
     SLEEF("cos", "d:d", "cos u10"),

@@ -302,6 +302,44 @@ static void lower_four(struct jkernel *k)
     ops[5] = i.operands[2];
 }
 
+/* to = from op value */
+static void push_constant(struct jkernel *k, const struct ptx_instr *at, enum ptx_op op,
+                          unsigned type, struct ptx_operand to, struct ptx_operand from,
+                          uint64_t value)
+{
+    struct ptx_instr *i = push(k, at, op, 3);
+    i->types[i->ntypes++] = (uint8_t)type;
+    i->operands[0] = to;
+    i->operands[1] = from;
+    i->operands[2] = (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1, .imm = value};
+}
+
+/* bfe of an unsigned number between two constants: a shift and a mask, of which the analyses know
+ * what lanes and warps share. Compilers write `threadIdx.x / 8 % 8` so. */
+static void lower_field(struct jkernel *k)
+{
+    const struct ptx_instr *last = &k->instrs[k->ninstrs - 1];
+    unsigned type = last->types[0], bits = ptx_type_bits((enum ptx_type)type);
+    const struct ptx_operand *at = &last->operands[2], *count = &last->operands[3];
+    if (ptx_type_is_signed((enum ptx_type)type) || last->operands[0].kind != PTX_OPR_REG ||
+        at->kind != PTX_OPR_IMM || count->kind != PTX_OPR_IMM)
+        return;
+    unsigned first = at->imm & 255, length = count->imm & 255;
+    if (first >= bits || length == 0)
+        return;
+    struct ptx_instr i = pop(k);
+    unsigned plain = bits == 64 ? PTX_B64 : PTX_B32;
+    struct ptx_operand from = i.operands[1], to = i.operands[0];
+    bool masked = first + length < bits;
+    if (first > 0 || !masked) {
+        struct ptx_operand shifted = masked ? flat_reg_operand(flat_reg(k, "field", plain)) : to;
+        push_constant(k, &i, PTX_OP_shr, type, shifted, from, first);
+        from = shifted;
+    }
+    if (masked)
+        push_constant(k, &i, PTX_OP_and, plain, to, from, ((uint64_t)1 << length) - 1);
+}
+
 int32_t flat_stack(struct flattener *f)
 {
     if (f->sp < 0)
@@ -388,6 +426,7 @@ bool flat_lower(struct flattener *f)
         if (i->operands[1].kind == PTX_OPR_VEC)
             lower_four(k);
         return true;
+    case PTX_OP_bfe: lower_field(k); return true;
     case PTX_OP_wgmma:
         if (ptx_has(i, PTX_M_wait_group))
             return lower_group_wait(k);
