@@ -14,7 +14,7 @@ cat > "$dir/indices.ptx" <<'PTX'
 .extern .func (.param .b32 r) __nv_max(.param .b32 a, .param .b32 b);
 .visible .entry k(.param .u32 width, .param .u64 out)
 {
-.reg .b32 %x, %y, %w, %i<40>; .reg .b64 %o; .reg .pred %p, %q;
+.reg .b32 %x, %y, %w, %i<50>; .reg .b64 %o, %l<4>; .reg .pred %p, %q;
 mov.u32 %i30, %tid.x; mov.u32 %i31, %tid.y; mov.u32 %i32, %ctaid.x; mov.u32 %i33, %ntid.x;
 mad.lo.s32 %x, %i32, %i33, %i30; mov.u32 %i34, %ctaid.y; mov.u32 %i35, %ntid.y;
 mad.lo.s32 %y, %i34, %i35, %i31;
@@ -45,6 +45,12 @@ mad.lo.s32 %i21, %i20, %w, %x;
 mul.hi.s32 %i23, %i12, 1374389535;
 shr.s32 %i22, %i23, 5;
 xor.b32 %i24, %x, %w;
+bfe.u32 %i40, %x, 3, 5;
+bfe.u32 %i41, %x, 0, 3;
+bfe.u32 %i42, %x, 3, 40;
+bfe.s32 %i43, %x, 3, 5;
+cvt.u64.u32 %l1, %i30;
+bfe.u64 %l2, %l1, 3, 2;
 {
 .param .b32 a; .param .b32 b; .param .b32 r;
 st.param.b32 [a], %i4; st.param.b32 [b], 0;
@@ -124,12 +130,37 @@ st.global.f32 [%a2], %v1;
 ret;
 }
 PTX
+# x86 gathers by signed indices.
+cat > "$dir/unsigned.ptx" <<'PTX'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 keys, .param .u64 table)
+{
+.reg .b32 %i<3>; .reg .b64 %p, %t, %a<4>;
+ld.param.u64 %p, [keys]; ld.param.u64 %t, [table];
+mov.u32 %i0, %tid.x; mul.wide.u32 %a0, %i0, 4; add.s64 %a1, %p, %a0;
+ld.global.u32 %i1, [%a1]; mul.wide.u32 %a2, %i1, 4; add.s64 %a3, %t, %a2;
+ld.global.u32 %i2, [%a3]; st.global.u32 [%a1], %i2;
+ret;
+}
+PTX
 case $(uname -m) in
 x86_64)
+    WEIR_VECTORS=256,gathers "$weir" dump --ir --block 32 "$dir/unsigned.ptx" | grep -q 'sext <32 x i32>' || {
+        echo "unsigned: indices of gathers are not signed" >&2
+        status=1
+    }
     emitted '@llvm.smin.i32(' clamped
     emitted '@llvm.x86.avx2.permd(' windows
     ;;
 esac
+# parts of an index, between constants
+expect 32 i40 "seg 8 stride 0"
+expect 32 i41 "seg 8 stride 1"
+expect 32 i42 "seg 8 stride 0"
+expect 32 i43 "divergent"
+expect 32 l2 "seg 8 stride 0"
 expect 16 i21 "divergent (likely stride 1)"
 expect 32 i18 "seg 16 stride 1"
 expect 16 i18 "seg 16 stride 1"

@@ -165,6 +165,35 @@ static bool all_active(LLVMValueRef mask)
     return mask == LLVMConstAllOnes(t);
 }
 
+/* A gather that stays, of unsigned indices of 32 bits: x86 has signed ones only, and LLVM widens
+ * these to 64 bits, of which half as many fit into a register. With its highest bit turned round an
+ * index is what it was less 2^31 as a signed number, and the base can have these. */
+static void make_index_signed(struct scalarization *s, LLVMValueRef gather)
+{
+    LLVMBuilderRef b = s->b;
+    LLVMValueRef at = LLVMGetOperand(gather, 0);
+    if (LLVMIsAGetElementPtrInst(at) == NULL || LLVMGetNumOperands(at) != 2 ||
+        strip_is_vector(LLVMTypeOf(LLVMGetOperand(at, 0))))
+        return;
+    LLVMValueRef base = LLVMGetOperand(at, 0), wide = LLVMGetOperand(at, 1);
+    LLVMTypeRef element = LLVMGetGEPSourceElementType(at);
+    if (LLVMIsAZExtInst(wide) == NULL)
+        return;
+    LLVMValueRef index = LLVMGetOperand(wide, 0);
+    LLVMTypeRef t = LLVMTypeOf(index);
+    if (LLVMGetElementType(t) != s->i32)
+        return;
+    LLVMPositionBuilderBefore(b, gather);
+    if (!LLVMGetNNeg(wide)) {
+        LLVMValueRef top = LLVMConstInt(s->i32, 1u << 31, false);
+        LLVMValueRef more = LLVMConstInt(s->i64, 1ull << 31, false);
+        index = LLVMBuildXor(b, index, splat(s, top, LLVMGetVectorSize(t)), "");
+        base = LLVMBuildGEP2(b, element, base, &more, 1, "");
+    }
+    index = LLVMBuildSExt(b, index, LLVMTypeOf(wide), "");
+    LLVMSetOperand(gather, 0, LLVMBuildGEP2(b, element, base, &index, 1, ""));
+}
+
 static void scalarize(struct scalarization *s, LLVMValueRef gather)
 {
     LLVMBuilderRef b = s->b;
@@ -173,8 +202,10 @@ static void scalarize(struct scalarization *s, LLVMValueRef gather)
                  absent = LLVMGetOperand(gather, 3);
     unsigned lanes = LLVMGetVectorSize(t);
     bool all = all_active(mask);
-    if (all ? !s->slow.full : !s->slow.masked)
+    if (all ? !s->slow.full : !s->slow.masked) {
+        make_index_signed(s, gather);
         return;
+    }
     LLVMPositionBuilderBefore(b, gather);
     s->pairs = NULL;
     if (!all)
@@ -204,8 +235,8 @@ static unsigned count_lanes(LLVMModuleRef m)
 
 void scalarize_gathers(LLVMModuleRef m, struct slow_gathers slow)
 {
-    if ((!slow.full && !slow.masked) || count_lanes(m) > MOST_LANES)
-        return;
+    if (count_lanes(m) > MOST_LANES)
+        slow = (struct slow_gathers){false, false};
     LLVMContextRef ctx = LLVMGetModuleContext(m);
     struct scalarization s = {.ctx = ctx,
                               .module = m,

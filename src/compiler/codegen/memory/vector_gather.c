@@ -114,60 +114,146 @@ static LLVMValueRef lane_pointer(struct codegen *cg, LLVMValueRef fn, const stru
     return byte_offset(cg, LLVMGetParam(fn, 2), by);
 }
 
-/* The lanes' addresses, which are stored where lane_pointer finds them. */
-static LLVMValueRef lane_addresses(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p)
+/* What the caller has stored of each lane: an offset or an address. */
+static LLVMValueRef lane_places(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p)
 {
-    LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef memory = LLVMGetParam(fn, 0);
-    bool offsets = p->address_form == OFFSETS;
-    LLVMValueRef v = LLVMBuildLoad2(b, offsets ? cg->v32i32 : cg->v32i64, memory, "");
+    LLVMTypeRef t = p->address_form == OFFSETS ? cg->v32i32 : cg->v32i64;
+    LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, t, LLVMGetParam(fn, 0), "");
     LLVMSetAlignment(v, 64);
-    if (!offsets)
-        return v;
-    LLVMValueRef base = LLVMBuildPtrToInt(b, LLVMGetParam(fn, 2), cg->i64, "");
-    v = LLVMBuildAdd(b, LLVMBuildSExt(b, v, cg->v32i64, ""), splat(cg, base, JIT_WARP), "");
-    LLVMSetAlignment(LLVMBuildStore(b, v, memory), 64);
     return v;
 }
 
-/* Tests the addresses: reports misaligned ones and returns; copies the vectors of 32 active
- * neighbours at once and goes to `done`; goes on here with any others. */
-static void probe_addresses(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p,
-                            LLVMBasicBlockRef done)
+/* The lanes' addresses, which are stored where lane_pointer finds them. */
+static LLVMValueRef lane_addresses(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p,
+                                   LLVMValueRef places)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    if (p->address_form != OFFSETS)
+        return places;
+    LLVMValueRef base = LLVMBuildPtrToInt(b, LLVMGetParam(fn, 2), cg->i64, "");
+    LLVMValueRef v =
+        LLVMBuildAdd(b, LLVMBuildSExt(b, places, cg->v32i64, ""), splat(cg, base, JIT_WARP), "");
+    LLVMSetAlignment(LLVMBuildStore(b, v, LLVMGetParam(fn, 0)), 64);
+    return v;
+}
+
+/* Goes to `aligned` if all lanes are, active or not. Else tells the caller which active ones are
+ * not, and returns if there are any; goes on here if there are none. */
+static void probe_alignment(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p,
+                            LLVMValueRef places, LLVMBasicBlockRef aligned)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMBasicBlockRef look = append_bb(cg, fn, "look"), bad = append_bb(cg, fn, "misaligned"),
+                      good = append_bb(cg, fn, "inactive");
+    LLVMTypeRef t = LLVMTypeOf(places);
+    uint64_t low = p->bytes * p->vec - 1;
+    LLVMValueRef any = intrinsic(cg, "llvm.vector.reduce.or", &t, 1, &places, 1);
+    any = LLVMBuildAnd(b, any, LLVMConstInt(LLVMTypeOf(any), low, false), "");
+    LLVMValueRef there = scratch_at(cg, LLVMGetParam(fn, 0), MISALIGNED);
+    LLVMBuildStore(b, c32(cg, 0), there);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, any, LLVMConstNull(LLVMTypeOf(any)), ""),
+                    aligned, look);
+    LLVMPositionBuilderAtEnd(b, look);
+    LLVMValueRef at = lane_addresses(cg, fn, p, places);
+    at = LLVMBuildAnd(b, at, splat(cg, c64(cg, low), JIT_WARP), "");
+    at = LLVMBuildICmp(b, LLVMIntNE, at, LLVMConstNull(cg->v32i64), "");
+    LLVMValueRef misaligned = LLVMBuildAnd(b, bits_of(cg, at), LLVMGetParam(fn, 1), "");
+    LLVMBuildStore(b, misaligned, there);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, misaligned, c32(cg, 0), ""), good, bad);
+    LLVMPositionBuilderAtEnd(b, bad);
+    LLVMBuildRetVoid(b);
+    LLVMPositionBuilderAtEnd(b, good);
+}
+
+/* Copies the vectors of 32 active neighbours at once and goes to `done`; goes on here with others.
+ * Two lanes tell for most that they are none. */
+static void probe_neighbours(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p,
+                             LLVMValueRef places, LLVMBasicBlockRef done)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef memory = LLVMGetParam(fn, 0), lanes = LLVMGetParam(fn, 1);
     unsigned bytes = p->bytes * p->vec;
-    LLVMBasicBlockRef misaligned_bb = append_bb(cg, fn, "misaligned"),
-                      aligned = append_bb(cg, fn, "aligned");
-    LLVMBasicBlockRef adjacent = append_bb(cg, fn, "adjacent"),
+    LLVMTypeRef t = LLVMGetElementType(LLVMTypeOf(places));
+    LLVMBasicBlockRef near = append_bb(cg, fn, "near"), adjacent = append_bb(cg, fn, "adjacent"),
                       far = append_bb(cg, fn, "divergent");
-    LLVMValueRef at = lane_addresses(cg, fn, p), low = splat(cg, c64(cg, bytes - 1), JIT_WARP);
-    LLVMValueRef misaligned =
-        LLVMBuildICmp(b, LLVMIntNE, LLVMBuildAnd(b, at, low, ""), LLVMConstNull(cg->v32i64), "");
-    misaligned = LLVMBuildAnd(b, bits_of(cg, misaligned), lanes, "");
-    LLVMBuildStore(b, misaligned, scratch_at(cg, memory, MISALIGNED));
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, misaligned, c32(cg, 0), ""), aligned,
-                    misaligned_bb);
-    LLVMPositionBuilderAtEnd(b, misaligned_bb);
-    LLVMBuildRetVoid(b);
-    LLVMPositionBuilderAtEnd(b, aligned);
-    LLVMValueRef first = LLVMBuildExtractElement(b, at, c32(cg, 0), "");
+    LLVMValueRef first = LLVMBuildExtractElement(b, places, c32(cg, 0), "");
+    LLVMValueRef second = LLVMBuildExtractElement(b, places, c32(cg, 1), "");
+    second = LLVMBuildSub(b, second, first, "");
+    LLVMValueRef two = LLVMBuildICmp(b, LLVMIntEQ, second, LLVMConstInt(t, bytes, false), "");
+    LLVMBuildCondBr(b, two, near, far);
+    LLVMPositionBuilderAtEnd(b, near);
     LLVMValueRef want = LLVMBuildAdd(b, splat(cg, first, JIT_WARP),
-                                     lane_constants(cg, cg->i64, (int64_t)bytes, SEG_WARP), "");
-    LLVMValueRef same = bits_of(cg, LLVMBuildICmp(b, LLVMIntEQ, at, want, ""));
+                                     lane_constants(cg, t, (int64_t)bytes, SEG_WARP), "");
+    LLVMValueRef same = bits_of(cg, LLVMBuildICmp(b, LLVMIntEQ, places, want, ""));
     same = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, same, lanes, ""), c32(cg, 0xffffffff), "");
     LLVMBuildCondBr(b, same, adjacent, far);
     LLVMPositionBuilderAtEnd(b, adjacent);
     LLVMTypeRef all = LLVMVectorType(cg->i8, JIT_WARP * bytes);
     LLVMValueRef here = scratch_at(cg, memory, p->vec == 1 ? ELEMENTS : VECTORS);
-    LLVMValueRef there = LLVMBuildIntToPtr(b, first, cg->ptr, "");
+    LLVMValueRef there =
+        p->address_form == OFFSETS
+            ? byte_offset(cg, LLVMGetParam(fn, 2), LLVMBuildSExt(b, first, cg->i64, ""))
+            : LLVMBuildIntToPtr(b, first, cg->ptr, "");
     LLVMValueRef v = LLVMBuildLoad2(b, all, p->load ? there : here, "");
     LLVMSetAlignment(v, p->load ? bytes : 64);
     v = LLVMBuildStore(b, v, p->load ? here : there);
     LLVMSetAlignment(v, p->load ? 64 : bytes);
     LLVMBuildBr(b, done);
     LLVMPositionBuilderAtEnd(b, far);
+}
+
+/* The 32 words that the lanes load, in strips of a register: each address from memory, and no
+ * branch that depends on a lane. */
+static void load_all_lanes(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p)
+{
+    enum { STRIP = 8 };
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMTypeRef elem = LLVMIntTypeInContext(cg->alu.ctx, p->bytes * 8);
+    LLVMValueRef memory = LLVMGetParam(fn, 0);
+    for (unsigned first = 0; first < JIT_WARP; first += STRIP) {
+        LLVMValueRef v = LLVMGetPoison(LLVMVectorType(elem, STRIP));
+        for (unsigned l = 0; l < STRIP; l++) {
+            LLVMValueRef lane = c32(cg, first + l), at;
+            if (p->address_form == OFFSETS) {
+                at = LLVMBuildGEP2(b, cg->i32, memory, &lane, 1, "");
+                at = LLVMBuildSExt(b, LLVMBuildLoad2(b, cg->i32, at, ""), cg->i64, "");
+                at = byte_offset(cg, LLVMGetParam(fn, 2), at);
+            } else {
+                at = lane_pointer(cg, fn, p, lane);
+            }
+            LLVMValueRef x = LLVMBuildLoad2(b, elem, at, "");
+            LLVMSetAlignment(x, p->bytes);
+            v = LLVMBuildInsertElement(b, v, x, c32(cg, l), "");
+        }
+        v = LLVMBuildStore(b, v, scratch_at(cg, memory, ELEMENTS + (uint64_t)first * p->bytes));
+        LLVMSetAlignment(v, STRIP * p->bytes);
+    }
+}
+
+/* Tests the addresses: reports misaligned ones and returns; goes to `done` with neighbours, and
+ * with words that all lanes load; goes on here with the active ones of any others. */
+static void probe_addresses(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p,
+                            LLVMBasicBlockRef done)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMBasicBlockRef aligned = append_bb(cg, fn, "aligned"), each = append_bb(cg, fn, "each");
+    LLVMValueRef places = lane_places(cg, fn, p);
+    probe_alignment(cg, fn, p, places, aligned);
+    LLVMBuildBr(b, each);
+    LLVMPositionBuilderAtEnd(b, aligned);
+    probe_neighbours(cg, fn, p, places, done);
+    if (p->load && p->vec == 1 && p->bytes >= 4) {
+        LLVMBasicBlockRef all = append_bb(cg, fn, "all"), some = append_bb(cg, fn, "some");
+        LLVMValueRef lanes = LLVMGetParam(fn, 1);
+        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, lanes, c32(cg, 0xffffffff), ""), all, some);
+        LLVMPositionBuilderAtEnd(b, all);
+        load_all_lanes(cg, fn, p);
+        LLVMBuildBr(b, done);
+        LLVMPositionBuilderAtEnd(b, some);
+    }
+    lane_addresses(cg, fn, p, places);
+    LLVMBuildBr(b, each);
+    LLVMPositionBuilderAtEnd(b, each);
 }
 
 /* void (ptr memory, i32 lanes), and if strided, ptr of lane 0, i64 stride; of offsets, ptr */

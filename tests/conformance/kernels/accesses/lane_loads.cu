@@ -1,8 +1,10 @@
 // K2.17: what a lane reads from a place of its own is what is there, and a lane that is not active
 // reads nothing, wherever it points: elements of all sizes, indices that are computed in all ways,
 // whole warps, parts of them and conditions that no compiler knows, global, shared and constant
-// memory. RUN gathers: WEIR_VECTORS=gathers RUN loads: WEIR_VECTORS=loads RUN loads-256:
-// WEIR_VECTORS=256,loads
+// memory.
+// RUN gathers: WEIR_VECTORS=gathers
+// RUN loads: WEIR_VECTORS=loads
+// RUN loads-256: WEIR_VECTORS=256,loads
 #include "check.h"
 
 #include <cuda_runtime.h>
@@ -57,6 +59,18 @@ __global__ void read_rows(T *to, const T *from, const int *keys, int way, int ac
         const T *at = from + place(way, x);
         for (int k = 0; k < 3; k++)
             to[k * THREADS + threadIdx.x] = at[k * (COUNT + 1)];
+    }
+}
+
+// Unsigned indices beyond 2^31, of a base that lies as much lower.
+template <class T>
+__global__ void read_above(T *to, const T *low, const int *keys, int way, int active)
+{
+    int x = keys[threadIdx.x];
+    if ((x * 7 & 31) < active) {
+        uint32_t at = (uint32_t)place(way, x) + 0x80000000u;
+        to[threadIdx.x] = low[at];
+        to[THREADS + threadIdx.x] = low[at - 0x80000000u + 0x7fffffffu];
     }
 }
 
@@ -136,6 +150,14 @@ template <class T> static void check_reads(const int *device_keys, const std::ve
                 for (int k = 0; k < 3; k++)
                     CHECK(same(to[k * THREADS + t],
                                on(t) ? from[place(way, keys[t]) + k * (COUNT + 1)] : untouched));
+        }
+        for (int way = 0; way < WAYS; way++) {
+            const T *low = (const T *)((uintptr_t)in - ((uintptr_t)sizeof(T) << 31));
+            read_above<<<1, THREADS>>>(out, low + 1, device_keys, way, n);
+            result();
+            for (int t = 0; t < THREADS; t++)
+                for (int k = 0; k < 2 && on(t); k++)
+                    CHECK(same(to[k * THREADS + t], from[place(way, keys[t]) + 1 - k]));
         }
         read_shared<<<1, THREADS>>>(out, in, device_keys, n);
         result();
