@@ -64,13 +64,27 @@ WEIR_CURAND void xorwow_jump(unsigned (&v)[5], const unsigned *polynomial)
         v[k] = sum[k];
 }
 
-/* n units ahead, by the table for that unit. */
-WEIR_CURAND void xorwow_ahead(unsigned (&v)[5], unsigned long long n, const unsigned *table)
+/* n units ahead, by the table for that unit. The order of jumps makes no difference: those by the
+ * upper digits come first, as threads side by side have them in common, and one jump serves all. */
+WEIR_CURAND void xorwow_digits(unsigned (&v)[5], unsigned long long n, const unsigned *table)
 {
 #pragma unroll 1
     for (; n != 0; n >>= 4, table += 15 * 5)
         if (n & 15)
             xorwow_jump(v, table + ((n & 15) - 1) * 5);
+}
+WEIR_CURAND void xorwow_ahead(unsigned (&v)[5], unsigned long long n, const unsigned *table)
+{
+    xorwow_digits(v, n >> 8, table + 2 * 15 * 5);
+#if defined(__CUDA_ARCH__) /* what threads have in common so far gets no register with what        \
+                              follows */
+    for (unsigned &word : v) {
+        unsigned own;
+        asm("mov.b32 %0, %1;" : "=r"(own) : "r"(word));
+        word = own;
+    }
+#endif
+    xorwow_digits(v, n & 255, table);
 }
 
 constexpr unsigned weyl_step = 362437;
