@@ -136,6 +136,8 @@ void jkernel_print_uniformity(const struct jkernel *k, struct strbuf *out)
             sb_printf(out, " (lanes serialized until %d)", blk->serial_end);
         else if (blk->serialized)
             sb_printf(out, " (one lane)");
+        else if (blk->strips_end)
+            sb_printf(out, " (strips serialized without AVX-512)");
         sb_printf(out, "\n");
         for (int32_t n = 0; n < blk->count; n++) {
             const struct ptx_instr *i = &k->instrs[blk->first + n];

@@ -107,6 +107,8 @@ struct jblock {
     int32_t serial_end;    /* lanes are serialized from here to that block (lane_serialization.c),
                               0: they are not */
     bool serialized;       /* one of the blocks between: run by one lane at a time */
+    int32_t strips_end;    /* a loop of one block that strips of eight lanes may run one after the
+                              other; then the block that it leads to. 0: it is not */
     int32_t serial_from;   /* not 0: serialization begins at instruction serial_from - 1 of the
                               block, and only if lanes are found not to be neighbours there */
 };

@@ -136,8 +136,8 @@ bool jit_is_long(const struct ptx_instr *i);
  * terms, for yield_loop. */
 int32_t jit_find_yield_loop(const struct jkernel *k);
 
-/* Needs all of the above, the last pass before code generation. Makes serial_end, serial_from and
- * serialized of the blocks. */
+/* Needs all of the above, the last pass before code generation. Makes serial_end, serial_from,
+ * serialized and strips_end of the blocks. */
 bool pass_lane_serialization(struct jkernel *k);
 
 #endif

@@ -256,10 +256,11 @@ struct ptx_reg {
 /* Pragmas for tests of the compiler, which other compilers ignore. Results are the same with all.
  */
 enum ptx_pragmas {
-    PTX_PRAGMA_SERIALIZE = 1,  /* "weir_serialize": lanes are serialized wherever they may be,
-                                  whether it pays or not */
-    PTX_PRAGMA_DIVERGENT = 2,  /* "weir_divergent": every value counts as divergent */
-    PTX_PRAGMA_STRIPS = 4,     /* "weir_strips": strip mining wherever it can be */
+    PTX_PRAGMA_SERIALIZE = 1, /* "weir_serialize": lanes are serialized wherever they may be,
+                                 whether it pays or not */
+    PTX_PRAGMA_DIVERGENT = 2, /* "weir_divergent": every value counts as divergent */
+    PTX_PRAGMA_STRIPS =
+        4, /* "weir_strips": strip mining, and loops by strips, wherever they can be */
     PTX_PRAGMA_INTERLEAVE = 8, /* "weir_interleave": warps interleave in the first loop in which
                                   they can */
     PTX_PRAGMA_LARGE = 16,     /* "weir_large": compiled as kernels above a size are */

@@ -9,7 +9,8 @@
  *
  * The code that is serialized is the blocks on the paths from one block to another that all of
  * them lead to, entered at the first only. It holds a loop that lanes leave at different times. The
- * cost of both is estimated; accesses of neighbours speak for lanes in step. */
+ * cost of both is estimated; accesses of neighbours speak for lanes in step. Where these are rows
+ * of eight lanes, strips of eight may run one after the other instead. */
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/passes.h"
 
@@ -364,6 +365,48 @@ static void find_fork(struct jkernel *k, int32_t b)
     }
 }
 
+/* ---- strips ---- */
+
+/* The longest loop, in instructions: it is emitted for each strip. */
+enum { MAX_STRIP_LOOP = 24, MAX_STRIP_KERNEL = 1000, SEG_STRIP = 3 };
+
+/* Is block b a loop that parts of eight lanes leave by themselves, over rows that each has in a
+ * row, and does it read scattered memory by them? In step, all parts wait for the one with the
+ * longest row, and four vectors of everything do not fit into registers; one part after the other
+ * is a loop over registers, and the end of one overlaps with the next. */
+static void find_strips(struct jkernel *k, int32_t b)
+{
+    struct jblock *blk = &k->blocks[b];
+    int rows = 0, scattered = 0;
+    bool always = (k->entry->pragmas & PTX_PRAGMA_STRIPS) != 0;
+    if (blk->serial_end != 0 || blk->serialized || blk->converged || !blk->diverges ||
+        blk->term != TERM_BRANCH || blk->nsucc != 2 || !loops_to_itself(blk, b) ||
+        blk->succ[0] == blk->succ[1] || blk->count > MAX_STRIP_LOOP ||
+        k->ninstrs > MAX_STRIP_KERNEL || k->fibers)
+        return;
+    int32_t on = blk->succ[blk->succ[0] == b];
+    if (!block_fits(k, blk) || !collects_block(k, b, 0, on))
+        return;
+    for (int32_t n = 0; n < blk->count; n++) {
+        const struct ptx_instr *i = &k->instrs[blk->first + n];
+        struct jroles r;
+        jit_roles(i, &r);
+        for (int d = 0; d < r.ndef; d++)
+            if (bit_get(k->blocks[on].live_in, r.def[d]) &&
+                is_uniform(&k->regs[r.def[d]].uniformity))
+                return;
+        if (i->op == PTX_OP_atom || i->op == PTX_OP_red || (i->op == PTX_OP_st && !always))
+            return;
+        if (!is_load(i))
+            continue;
+        struct uniformity a = address_uniformity(k, &i->operands[1]);
+        unsigned bytes = ptx_type_bits((enum ptx_type)i->types[i->ntypes - 1]) / 8;
+        rows += a.seg == SEG_STRIP && a.stride == (int64_t)bytes * (i->vec ? i->vec : 1);
+        scattered += a.seg == SEG_NONE && a.hint_seg == SEG_NONE && bytes >= 4;
+    }
+    blk->strips_end = always || (rows > 0 && scattered > 0) ? on : 0;
+}
+
 /* ---- the pass ---- */
 
 /* The nearest end of a stretch that starts at block `from` and pays; 0: none. */
@@ -397,6 +440,8 @@ bool pass_lane_serialization(struct jkernel *k)
     }
     for (int32_t b = 0; b < k->nblocks; b++)
         find_fork(k, b);
+    for (int32_t b = 0; b < k->nblocks; b++)
+        find_strips(k, b);
     free(s.fit);
     free(s.set);
     return true;

@@ -42,6 +42,7 @@ struct storage {
     uint32_t frame_offset;       /* of its copy in a warp's frame, UINT32_MAX: it has none */
     uint8_t ignored_bits;        /* bits of the lane's number on which a vector does not depend: of
                                     lanes that differ in these alone, the frame has one */
+    uint8_t strip;               /* slot[0] is a vector of the 8 lanes of strip - 1; 0: of all */
     bool framed;                 /* the frame has its only copy: slot[0] points there */
     bool no_function;            /* ... and no function is given a pointer to it */
     uint32_t osr_slot;           /* while a block changes code: its slot, from 1 on; 0: none */

@@ -285,9 +285,31 @@ LLVMValueRef first_active(struct codegen *cg, LLVMValueRef v)
 
 /* ---- operands ---- */
 
+LLVMValueRef strip_lanes(struct codegen *cg, LLVMValueRef v, int strip)
+{
+    unsigned idx[STRIP_LANES];
+    for (unsigned l = 0; l < STRIP_LANES; l++)
+        idx[l] = (unsigned)strip * STRIP_LANES + l;
+    return shuffle(cg, v, NULL, idx, STRIP_LANES);
+}
+
+/* A register of which only a strip has a value here: other lanes, which are not active, get the
+ * strip's. */
+static LLVMValueRef read_strip(struct codegen *cg, int32_t reg)
+{
+    LLVMTypeRef t = LLVMVectorType(scalar_type(cg, cg->k->regs[reg].type), STRIP_LANES);
+    unsigned idx[JIT_WARP];
+    for (unsigned l = 0; l < JIT_WARP; l++)
+        idx[l] = l % STRIP_LANES;
+    LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, t, cg->regs[reg].slot[0], "");
+    return shuffle(cg, v, NULL, idx, JIT_WARP);
+}
+
 LLVMValueRef read_slot(struct codegen *cg, int32_t reg, int s)
 {
     LLVMTypeRef t = scalar_type(cg, cg->k->regs[reg].type);
+    if (cg->regs[reg].strip != 0)
+        return read_strip(cg, reg);
     if (cg->k->regs[reg].uniformity.seg == SEG_NONE)
         t = LLVMVectorType(t, JIT_WARP);
     LLVMValueRef at = s == 0 ? register_pointer(cg, reg) : cg->regs[reg].slot[s];
@@ -497,6 +519,8 @@ void write_vector(struct codegen *cg, int32_t reg, LLVMValueRef v, unsigned type
     v = coerce(cg, v, cg->k->regs[reg].type, ptx_type_is_signed((enum ptx_type)type));
     if (cg->mask != NULL && cg->waiting != NULL && bit_get(cg->waiting, reg))
         v = LLVMBuildSelect(cg->alu.b, mask_vector(cg), v, read_slot(cg, reg, 0), "");
+    if (cg->regs[reg].strip != 0)
+        v = strip_lanes(cg, v, cg->regs[reg].strip - 1);
     v = LLVMBuildStore(cg->alu.b, v, register_pointer(cg, reg));
     if (cg->regs[reg].framed)
         LLVMSetAlignment(v, 64);

@@ -101,4 +101,8 @@ LLVMValueRef intrinsic(struct codegen *cg, const char *name, LLVMTypeRef *types,
 /* The same integer or pointer, of which LLVM knows nothing. Costs no instruction. */
 LLVMValueRef opaque(struct codegen *cg, LLVMValueRef v);
 
+/* The lanes of a strip of a vector of 32. */
+enum { STRIP_LANES = 8 };
+LLVMValueRef strip_lanes(struct codegen *cg, LLVMValueRef v, int strip);
+
 #endif

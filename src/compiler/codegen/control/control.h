@@ -151,6 +151,10 @@ struct serialized_lanes {
 /* The active lanes run from block `first` (or where it forks) to where it says, one after the
  * other. */
 bool serialize_lanes(struct codegen *cg, const struct jblock *first);
+/* Does the machine gain where strips of eight lanes run the loop that is block `blk` one after the
+ * other? And that, by the active lanes. */
+bool strips_pay(const struct codegen *cg, const struct jblock *blk);
+bool serialize_strips(struct codegen *cg, const struct jblock *blk);
 /* For speculated code: `yes` if its effects are wanted, else `no`. */
 LLVMValueRef speculative_select(struct codegen *cg, LLVMValueRef yes, LLVMValueRef no);
 

@@ -525,13 +525,20 @@ static bool emit_block(struct codegen *cg, int32_t index)
             take_mask(cg);
         }
     }
-    int32_t index_at =
-        warp_index_missing(cg, index) && blk->serial_end == 0 ? warp_index_position(cg->k, blk) : 0;
+    int32_t index_at = warp_index_missing(cg, index) && blk->serial_end == 0 && blk->strips_end == 0
+                           ? warp_index_position(cg->k, blk)
+                           : 0;
     if (warp_index_missing(cg, index) && index_at == 0)
         store_warp_index(cg);
     if (blk->serial_end != 0 && blk->serial_from == 0) {
         bool done = serialize_lanes(cg, blk);
         flow_goto(cg, blk->serial_end);
+        cg->in_converged_copy = false;
+        return done;
+    }
+    if (strips_pay(cg, blk)) {
+        bool done = serialize_strips(cg, blk);
+        flow_goto(cg, blk->strips_end);
         cg->in_converged_copy = false;
         return done;
     }

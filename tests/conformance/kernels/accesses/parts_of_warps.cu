@@ -57,6 +57,31 @@ __global__ void rows_by_y(const int *start, const int *end, const int *place, co
         out[row * LANES + lane] = sum;
 }
 
+/* More than a sum comes out of the loop: when, whether, how often. */
+template <int LANES>
+static __host__ __device__ unsigned seen(const int *start, const int *end, const int *place,
+                                         const unsigned *value, const unsigned *x, int row,
+                                         int lane)
+{
+    unsigned best = 0, when = 77, turn = 5;
+    bool any = lane == 3;
+    for (int e = start[row] + lane; e < end[row]; e += LANES, turn += 2) {
+        unsigned v = value[e] ^ x[place[e]];
+        when = v > best ? turn : when;
+        best = v > best ? v : best;
+        any = any != (v == 9 || v == 33);
+    }
+    return best * 1000 + when * 4 + (any ? 2 : 0) + (turn > 7);
+}
+template <int LANES>
+__global__ void look(const int *start, const int *end, const int *place, const unsigned *value,
+                     const unsigned *x, unsigned *out, int n)
+{
+    int row = (blockIdx.x * blockDim.x + threadIdx.x) / LANES, lane = threadIdx.x % LANES;
+    if (row < n)
+        out[row * LANES + lane] = seen<LANES>(start, end, place, value, x, row, lane);
+}
+
 template <class T> static T *on_device(const std::vector<T> &v)
 {
     T *p;
@@ -109,6 +134,21 @@ template <class T, int LANES> static void try_rows(int longest)
         if (wrong)
             printf("%d lanes a row, %zu bytes an element, at most %d: %d wrong\n", LANES, sizeof(T),
                    longest, wrong);
+        CHECK(wrong == 0);
+    }
+    if constexpr (sizeof(T) == sizeof(unsigned)) {
+        look<LANES><<<(ROWS * LANES + 127) / 128, 128>>>(d_start, d_end, d_place, d_value, d_x,
+                                                         d_out, ROWS);
+        CHECK_EQ_INT(cudaMemcpy(out.data(), d_out, out.size() * sizeof(T), cudaMemcpyDefault),
+                     cudaSuccess);
+        int wrong = 0;
+        for (int r = 0; r < ROWS; r++)
+            for (int lane = 0; lane < LANES; lane++)
+                wrong +=
+                    out[r * LANES + lane] != seen<LANES>(start.data(), end.data(), place.data(),
+                                                         value.data(), x.data(), r, lane);
+        if (wrong)
+            printf("%d lanes a row look at %d at most: %d wrong\n", LANES, longest, wrong);
         CHECK(wrong == 0);
     }
     for (void *p : {(void *)d_start, (void *)d_end, (void *)d_place, (void *)d_value, (void *)d_x,
