@@ -163,6 +163,7 @@ struct ptx_instr {
                                      the lowest: 0 modifier, 1 type, 2 state space */
     bool guard_neg;               /* @!p */
     bool pair;                    /* the first two operands were written `d|p` */
+    bool trip;                    /* begins a further trip through a loop (the compiler's) */
     int32_t guard;                /* register of @p, -1 when always */
     uint16_t noperands;
     struct ptx_operand *operands; /* in the order written. `d|p` and `d, p` destinations are two

@@ -145,6 +145,39 @@ ld.global.u32 %i2, [%a3]; st.global.u32 [%a1], %i2;
 ret;
 }
 PTX
+# Loops through which threads go once or twice, by their indices, are two trips; others are loops.
+cat > "$dir/trips.ptx" <<'PTX'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k()
+{
+.reg .b32 %i<4>; .reg .b64 %a, %o; .reg .b16 %v; .reg .pred %q;
+.shared .b8 tile[96];
+mov.u32 %i0, %tid.x; mov.u64 %a, tile; mov.u16 %v, 3;
+mov.u32 %i1, %i0;
+$again:
+cvt.u64.u32 %o, %i1; add.s64 %o, %a, %o;
+st.shared.u8 [%o], %v;
+add.s32 %i1, %i1, 32; setp.lt.u32 %q, %i1, BOUND;
+@%q bra $again;
+ret;
+}
+PTX
+# loops BOUND COUNT: blocks that are in one
+loops()
+{
+    sed "s/BOUND/$1/" "$dir/trips.ptx" >"$dir/trips_$1.ptx"
+    got=$(WEIR_VECTORS=256 "$weir" dump --uniformity --block 32,8 "$dir/trips_$1.ptx" | grep -c 'depth 1') || true
+    [ "$got" = "$2" ] || {
+        echo "loop to $1: $got blocks in loops instead of $2" >&2
+        status=1
+    }
+}
+loops 36 0
+loops 70 0
+loops 64 1
+loops 170 1
 case $(uname -m) in
 x86_64)
     WEIR_VECTORS=256,gathers "$weir" dump --ir --block 32 "$dir/unsigned.ptx" | grep -q 'sext <32 x i32>' || {

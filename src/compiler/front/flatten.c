@@ -596,6 +596,7 @@ static bool flatten_once(struct jkernel *k)
         flat_copies(k);
         flat_copied_constants(k);
         flat_layout_variables(k);
+        flat_thread_loops(k);
     }
     ptr_map_free(&act.vars);
     ptr_map_free(&f.area_of);

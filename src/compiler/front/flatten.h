@@ -105,6 +105,12 @@ void flat_copies(struct jkernel *k);
 /* In the flat code: copies of registers that hold a constant are moves of the constant. */
 void flat_copied_constants(struct jkernel *k);
 
+/* ---- loops over the threads' own indices (thread_loops.c) ---- */
+
+/* In the flat code: loops that the threads go through once or a few times, as follows from their
+ * indices, are their trips, one after the other. */
+void flat_thread_loops(struct jkernel *k);
+
 /* ---- calls of functions that wait (spinning_calls.c) ---- */
 
 /* In the flat code: a kernel's calls of functions that may spin become loops around calls that may

@@ -135,6 +135,8 @@ LLVMValueRef branch_condition_bits(struct codegen *cg, const struct jblock *blk)
 /* Instead of the branch that ends blk: executes what some lanes skip under a mask, and all go on.
  * False: that cannot be done. *ok becomes whether it could be emitted. */
 bool if_convert(struct codegen *cg, const struct jblock *blk, bool *ok);
+/* Is one side of the branch a further trip through a loop over the threads' own indices? */
+bool if_trip(const struct jkernel *k, const struct jblock *blk);
 
 /* ---- serialized_lanes.c ---- */
 

@@ -340,7 +340,9 @@ static bool emit_branch(struct codegen *cg, const struct jblock *blk)
         return true;
     }
     LLVMValueRef all = NULL, none = NULL, taken = NULL;
-    bool bounds = cg->in_converged_copy && branch_from_bounds(cg, blk, &all, &none), ok = true;
+    bool bounds = cg->in_converged_copy && !if_trip(cg->k, blk) &&
+                  branch_from_bounds(cg, blk, &all, &none),
+         ok = true;
     if (!bounds && if_convert(cg, blk, &ok))
         return ok;
     if (cg->in_converged_copy)

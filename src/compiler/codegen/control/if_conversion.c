@@ -9,7 +9,10 @@
  * no memory, and one of a single address is redirected to safe memory.
  *
  * Branches whose outcome follows from a warp's first lane and its last, as guards of indices do,
- * stay branches while the warp is together: nearly all warps go one way. */
+ * stay branches while the warp is together: nearly all warps go one way. But a further trip through
+ * a loop over the threads' own indices (front/thread_loops.c) is always one for part of the lanes.
+ * It is executed under a mask, too, which is a constant, and so its accesses may be of any kind.
+ * Where no lane of the warp makes the trip it is skipped. */
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/instructions.h"
 #include "compiler/codegen/values.h"
@@ -43,6 +46,16 @@ static int cost_of(const struct jkernel *k, const struct ptx_instr *i)
     }
 }
 
+static bool is_trip(const struct jkernel *k, int32_t b)
+{
+    return k->blocks[b].count > 0 && k->instrs[k->blocks[b].first].trip;
+}
+
+bool if_trip(const struct jkernel *k, const struct jblock *blk)
+{
+    return is_trip(k, blk->succ[0]) || is_trip(k, blk->succ[1]);
+}
+
 /* The blocks from `side` on that lead to `join` and nowhere else, and are reached in no other way:
  * how many there are, 0: they cannot be executed under a mask. */
 static int blocks_aside(const struct jkernel *k, int32_t side, int32_t join, int32_t *blocks)
@@ -53,7 +66,7 @@ static int blocks_aside(const struct jkernel *k, int32_t side, int32_t join, int
         if (count == MAX_BLOCKS || blk->npred != 1 || blk->term != TERM_JUMP || blk->suspend != 0 ||
             blk->waits || blk->serial_end != 0 || blk->serialized)
             return 0;
-        for (int32_t n = 0; n < blk->count; n++)
+        for (int32_t n = 0; n < blk->count && !is_trip(k, side); n++)
             cost += cost_of(k, &k->instrs[blk->first + n]);
         if (cost > MAX_COST)
             return 0;
@@ -98,9 +111,19 @@ bool if_convert(struct codegen *cg, const struct jblock *blk, bool *ok)
     cg->mask = LLVMBuildAnd(b, bits, mask_bits(cg), "");
     cg->mask_vec = NULL;
     cg->in_converged_copy = false;
-    cg->serialized->executes = LLVMBuildICmp(b, LLVMIntNE, cg->mask, c32(cg, 0), "");
-    *ok = emit_under_mask(cg, blocks, count);
-    cg->serialized->executes = NULL;
+    LLVMValueRef some = LLVMBuildICmp(b, LLVMIntNE, cg->mask, c32(cg, 0), "");
+    if (is_trip(k, blocks[0])) {
+        LLVMBasicBlockRef trip = new_bb(cg, "trip"), done = new_bb(cg, "trips");
+        LLVMBuildCondBr(b, some, trip, done);
+        LLVMPositionBuilderAtEnd(b, trip);
+        *ok = emit_under_mask(cg, blocks, count);
+        LLVMBuildBr(b, done);
+        LLVMPositionBuilderAtEnd(b, done);
+    } else {
+        cg->serialized->executes = some;
+        *ok = emit_under_mask(cg, blocks, count);
+        cg->serialized->executes = NULL;
+    }
     cg->cur = blk;
     cg->waiting = waiting;
     cg->mask = mask;
