@@ -14,7 +14,7 @@ cat > "$dir/masks.ptx" <<'PTX'
 .visible .entry k(.param .u64 out, .param .u32 n)
 {
 .shared .b8 s[256]; .shared .align 4 .b8 w[4096];
-.reg .b32 %x, %y, %t, %n, %r, %f, %s, %a, %u, %w, %b, %d, %c, %i, %j, %k, %l; .reg .b64 %o, %z, %v;
+.reg .b32 %x, %y, %t, %n, %r, %f, %s, %a, %u, %w, %b, %d, %c, %i, %j, %k, %l, %g; .reg .b64 %o, %z, %v;
 .reg .pred %p, %q, %e, %m;
 mov.u32 %x, %tid.x; mov.u32 %y, %tid.y; mad.lo.u32 %t, %y, 16, %x; ld.param.u32 %n, [n];
 mov.u32 %s, s; add.u32 %a, %s, %t; mov.u32 %r, 0;
@@ -41,7 +41,7 @@ setp.lt.u32 %m, %d, %c;
 add.u32 %b, %b, 64;
 mov.u32 %c, %d;
 @%m bra LOOP;
-ld.param.u64 %o, [out]; mul.wide.u32 %z, %t, 4; add.u64 %v, %o, %z; st.global.u32 [%v], %r;
+ld.param.u64 %o, [out]; mul.wide.u32 %z, %t, 4; add.u64 %v, %o, %z; selp.b32 %g, %r, 5, %p; st.global.u32 [%v], %g;
 ret;
 }
 PTX
@@ -56,6 +56,7 @@ none()
 }
 none '@weir_masked_load' "call for bytes of shared memory"
 none 'shufflevector <32 x i1>' "part of a mask"
+none 'load <32 x i1>' "vector of bits from a warp's frame"
 none 'icmp (eq|ne) <32 x i32>' "comparison of all lanes for one of them"
 none 'icmp u[lg][te] <32 x i32> %[^,]+, %' "comparison of a sum with its operand"
 exit $status

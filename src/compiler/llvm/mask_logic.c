@@ -237,10 +237,23 @@ static void spread(struct mask_logic *m, LLVMValueRef cast)
     }
 }
 
+/* A mask that is loaded, from a warp's frame: as the integer that it is in memory. */
+static LLVMValueRef loaded_mask(struct mask_logic *m, LLVMValueRef load)
+{
+    LLVMPositionBuilderBefore(m->b, load);
+    LLVMValueRef v = LLVMBuildLoad2(m->b, integer_like(m, load), LLVMGetOperand(load, 0), "");
+    LLVMSetAlignment(v, LLVMGetAlignment(load));
+    LLVMSetVolatile(v, LLVMGetVolatile(load));
+    return LLVMBuildBitCast(m->b, v, LLVMTypeOf(load), "");
+}
+
 static void visit(struct mask_logic *m, LLVMValueRef i)
 {
     struct scalars s;
-    if (is_to_integer(i)) {
+    if (!m->registers && is_op(i, LLVMLoad) && lanes_of(i) != 0) {
+        LLVMReplaceAllUsesWith(i, loaded_mask(m, i));
+        m->changed = true;
+    } else if (is_to_integer(i)) {
         LLVMValueRef v = LLVMGetOperand(i, 0);
         if (!has_integers(v, LOGIC_DEPTH))
             return;
