@@ -65,6 +65,39 @@ ok
 run ./program
 says "kinds 0 0 0 0 0 0 0 0 0"
 
+# What the C++ library asks of the compiler and is known only when the kernel runs: lengths and comparisons.
+cat >a.cu <<'END'
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+__global__ void k(int *p, const char *s)
+{
+    std::string_view v(s), w = "hello, you";
+    p[0] = (int)(v.size() + 100 * w.size());
+    p[1] = v == "hey" ? 1 : 2;
+    p[2] = (int)w.find('y') + 100 * (int)w.find("lo") + 10000 * (v < w);
+    std::array<unsigned char, 3> a{(unsigned char)s[0], 'e', 'y'}, b{'h', 'e', 'y'};
+    p[3] = (a == b) + 2 * std::equal(a.begin(), a.end(), b.begin());
+}
+int main()
+{
+    int *p;
+    char *s;
+    cudaMallocManaged(&p, 64);
+    cudaMallocManaged(&s, 16);
+    strcpy(s, "hey");
+    k<<<1, 1>>>(p, s);
+    int status = cudaDeviceSynchronize();
+    printf("is %d %d %d %d, %d\n", p[0], p[1], p[2], p[3], status);
+}
+END
+run weircc -std=c++20 --expt-relaxed-constexpr a.cu -o program
+ok
+run ./program
+says "is 1003 1 307 3, 0"
+
 # Specifiers that only the declaration or the definition of a member template has.
 cat >a.cu <<'END'
 #include "main.h"
