@@ -18,7 +18,7 @@ struct __attribute__((aligned(2))) WEIR_H {
 
   public:
     WEIR_H() = default;
-    WEIR_SF_MEMBER WEIR_H(const WEIR_RAW &raw) : __x(raw.x) {}
+    WEIR_SF_MEMBER constexpr WEIR_H(const WEIR_RAW &raw) : __x(raw.x) {}
     WEIR_SF_MEMBER WEIR_H &operator=(const WEIR_RAW &raw)
     {
         __x = raw.x;
@@ -70,7 +70,7 @@ struct __attribute__((aligned(2))) WEIR_H {
 #endif
     }
     /* Toward zero; beyond the type's range its end, as the conversion functions do. */
-    WEIR_SF_MEMBER operator bool() const { return (__x & 0x7fff) != 0; }
+    WEIR_SF_MEMBER constexpr operator bool() const { return (__x & 0x7fff) != 0; }
 #define WEIR_TO(type)                                                                              \
     WEIR_SF_MEMBER operator type() const                                                           \
     {                                                                                              \
@@ -108,7 +108,7 @@ struct __attribute__((aligned(4))) WEIR_H2 {
     WEIR_H x, y;
 
     WEIR_H2() = default;
-    WEIR_SF_MEMBER WEIR_H2(const WEIR_H &a, const WEIR_H &b) : x(a), y(b) {}
+    WEIR_SF_MEMBER constexpr WEIR_H2(const WEIR_H &a, const WEIR_H &b) : x(a), y(b) {}
     WEIR_SF_MEMBER WEIR_H2(const WEIR_RAW2 &raw)
     {
         WEIR_RAW a, b;

@@ -81,6 +81,14 @@ template <typename H, typename H2> __host__ __device__ void both_sides(H *p, H2 
 CONVERSIONS(half, __half, __half2)
 CONVERSIONS(bfloat16, __nv_bfloat16, __nv_bfloat162)
 
+/* Constants of both types, of which the C++ library has many (cuda::std::numbers). */
+constexpr __half half_e = __half_raw{0x4170};
+constexpr __half2 half_pair(half_e, half_e);
+constexpr __nv_bfloat16 bfloat_pi = __nv_bfloat16_raw{0x4049};
+constexpr __nv_bfloat162 bfloat_pair(bfloat_pi, bfloat_pi);
+static_assert(static_cast<bool>(half_pair.x) && static_cast<bool>(bfloat_pair.y), "constants");
+__constant__ constexpr __half half_constant = half_pair.y;
+
 template <typename H, typename H2> __device__ void device_only(H *p, H2 *q)
 {
     p[0] = __shfl_sync(~0u, p[1], 1) + __shfl_up_sync(~0u, p[1], 1) +
