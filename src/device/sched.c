@@ -46,13 +46,6 @@ static const unsigned STUCK_US = 50;    /* how long a stuck thread sleeps before
 
 struct sched sched;
 
-static inline void pause_cpu(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-}
-
 /* ---- sleeping workers ---- */
 
 static void idle_remove(struct sleeper *s)
@@ -563,7 +556,7 @@ static enum sched_result resume(struct grid_worker *w, struct seeker *k)
     }
     stop_spinning(k);
     grid_signals_enter(w);
-    bool any = grid_resume(&sched.parking, w, &progress, &complete);
+    bool any = grid_resume(&sched.parking, w, clock_ns() + SLICE_NS, &progress, &complete);
     if (complete != NULL)
         command_run_complete(command_of_run(complete), w, UINT64_MAX);
     if (!any) {

@@ -139,7 +139,7 @@ static enum sched_result resume_parked(struct grid_worker *w)
         atomic_fetch_sub(&sched.running, 1);
         return SCHED_NOTHING;
     }
-    bool any = grid_resume(&sched.parking, w, &progress, &complete);
+    bool any = grid_resume(&sched.parking, w, 0, &progress, &complete);
     if (complete != NULL)
         command_run_complete(command_of_run(complete), w, 0);
     atomic_fetch_sub(&sched.running, 1);

@@ -84,9 +84,7 @@ static bool look(struct device_stream *s, uint64_t count, enum device_wait mode)
         for (int i = 0; i < 32; i++) {
             if (reached(s, count) || atomic_load_explicit(&s->queued, memory_order_relaxed))
                 return true;
-#if defined(__x86_64__)
-            __builtin_ia32_pause();
-#endif
+            pause_cpu();
         }
         if (mode == DEVICE_WAIT_YIELD)
             sched_yield();

@@ -289,11 +289,12 @@ enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, 
 /* The same for `blocks` of them at most, one at a time, in the order of the schedule. */
 enum grid_progress grid_run_ordered(struct grid_run *run, struct grid_worker *w, uint64_t blocks);
 
-/* Resumes the oldest parked block. False when there is none. *progress: whether it got anywhere (it
- * ended, or waits at another point, or took its time); *complete: the run that is complete now, or
- * NULL. */
-bool grid_resume(struct grid_parking *parking, struct grid_worker *w, bool *progress,
-                 struct grid_run **complete);
+/* Resumes the oldest parked block, in a cooperative grid those that were kept with it, too, until
+ * CLOCK_MONOTONIC passes `until` (ns). False when there is none. *progress: whether it got anywhere
+ * (it ended, or waits at another point, or took its time); *complete: the run that is complete now,
+ * or NULL. */
+bool grid_resume(struct grid_parking *parking, struct grid_worker *w, uint64_t until,
+                 bool *progress, struct grid_run **complete);
 
 /* The calling thread's worker, made at first use and freed when the thread ends. `smid` counts only
  * at the first call. */

@@ -205,7 +205,7 @@ static void weir_rt_spin(struct jit_block *j)
     if (fiber_yield(b, false))
         return;
     j->budget = SPIN_BUDGET;
-    if (b->worker->rest != NULL)
+    if (b->worker->rest != NULL || b->worker->residents != NULL)
         rest_hand_over(b->worker);
     cdp_give(b->worker);
     if (b->run->parking->give_way != NULL)

@@ -36,6 +36,8 @@ struct grid_block {
     struct grid_run *run;
     struct grid_worker *worker; /* who runs it now */
     struct grid_block *next;    /* in a parking or in the free list */
+    uint32_t home;              /* resident.c: smid of the thread that kept it last, */
+    uint32_t phase;             /* and of the grid's barrier, in which it waits */
     uint64_t laid_out;          /* gridid that the pointers in `jit` were set up for */
     uint8_t *memory;
     /* While reads of what was never written are looked for (found.c): a byte for each of shared
@@ -145,6 +147,34 @@ uint64_t cluster_map(const struct jit_block *j, uint64_t address, uint32_t rank)
 
 void parking_add(struct grid_parking *p, struct grid_block *b);
 struct grid_block *parking_take(struct grid_parking *p);
+/* Takes those of its run that the same thread kept, too, up to `most` altogether; a list. */
+struct grid_block *parking_take_kept(struct grid_parking *p, struct grid_block *first,
+                                     uint64_t most);
+
+/* In place of a phase of a grid's barrier: which one a block waits in is not known; and all. */
+enum { UNKNOWN_PHASE = 4, NO_PHASE };
+/* The oldest of this run that waits in another phase than that; NULL: there is none. */
+struct grid_block *parking_take_of(struct grid_parking *p, const struct grid_run *run,
+                                   uint32_t phase);
+
+/* ---- blocks of a cooperative grid (resident.c) ---- */
+
+/* The grid's workspace, zero, with what its threads need after it; to be freed. */
+void *resident_workspace(const struct grid_run *run);
+
+/* Are the grid's blocks kept by the threads that run them? */
+bool resident_grid(const struct grid_run *run);
+/* Keeps a block that waits. False: the thread keeps none of its grid now. */
+bool resident_keep(struct grid_worker *w, struct grid_block *b);
+/* How many blocks of the grid a thread should keep. */
+uint64_t resident_share(const struct grid_run *run);
+/* The thread is stuck in a block: what it keeps is parked, so that others run it. */
+void resident_hand_over(struct grid_worker *w);
+/* Runs these blocks, a list that may be empty, and others of the grid, until all of them have
+ * ended, nothing happens any more, or the time is up; the rest is parked. The thread is inside the
+ * run. *ended: how many have ended. True: something has happened. */
+bool resident_run(struct grid_run *run, struct grid_worker *w, struct grid_block *first,
+                  uint64_t until, uint64_t *ended);
 
 /* ---- the worker of a thread ---- */
 
@@ -212,6 +242,7 @@ struct grid_worker {
     struct mem_span checked[WORKER_SPANS]; /* code with checks: where accesses were allowed, */
     uint32_t checked_next;                 /* and which of them is to be forgotten first */
     struct rest *rest;                     /* blocks taken and not begun, the innermost first */
+    struct residents *residents;           /* that it keeps (resident.c), or NULL */
 };
 
 void signal_stack_set(struct grid_worker *w);

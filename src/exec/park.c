@@ -7,6 +7,7 @@
 #include "exec/run.h"
 #include "exec/threads.h"
 
+static const uint64_t ANY_HOME = UINT64_MAX;
 enum { PROGRESS_NS = 20000 /* a resumed block that took longer did more than to look again */ };
 
 /* ---- parking ---- */
@@ -49,11 +50,61 @@ void block_park(struct grid_worker *w)
     struct grid_block *b = w->current;
     w->current = NULL;
     b->worker = NULL;
+    if (b->nmembers == 1 && resident_keep(w, b))
+        return;
     atomic_fetch_add_explicit(&b->run->parked, 1, memory_order_relaxed);
     if (b->jit.waiting != 0 && b->nmembers == 1)
         cdp_park(w, b);
     else
         parking_add(b->run->parking, b);
+}
+
+/* Takes the oldest block of the run, that thread `home` has kept unless that is ANY_HOME, and that
+ * waits in another phase. The lock is held. */
+static struct grid_block *take_first_of(struct grid_parking *p, const struct grid_run *run,
+                                        uint64_t home, uint32_t phase)
+{
+    struct grid_block *before = NULL, *b = p->head;
+    while (b != NULL &&
+           (b->run != run || (home != ANY_HOME && b->home != home) || b->phase == phase)) {
+        before = b;
+        b = b->next;
+    }
+    if (b == NULL)
+        return NULL;
+    if (before != NULL)
+        before->next = b->next;
+    else
+        p->head = b->next;
+    if (p->tail == b)
+        p->tail = before;
+    atomic_fetch_sub_explicit(&p->count, 1, memory_order_relaxed);
+    b->next = NULL;
+    return b;
+}
+
+struct grid_block *parking_take_of(struct grid_parking *p, const struct grid_run *run,
+                                   uint32_t phase)
+{
+    if (atomic_load_explicit(&p->count, memory_order_relaxed) == 0)
+        return NULL;
+    pthread_mutex_lock(&p->lock);
+    struct grid_block *b = take_first_of(p, run, ANY_HOME, phase);
+    pthread_mutex_unlock(&p->lock);
+    return b;
+}
+
+struct grid_block *parking_take_kept(struct grid_parking *p, struct grid_block *first,
+                                     uint64_t most)
+{
+    struct grid_block *last = first;
+    first->next = NULL;
+    pthread_mutex_lock(&p->lock);
+    for (; most > 1 && (last->next = take_first_of(p, first->run, first->home, NO_PHASE)) != NULL;
+         most--)
+        last = last->next;
+    pthread_mutex_unlock(&p->lock);
+    return first;
 }
 
 uint64_t block_position(const struct grid_block *b)
@@ -123,6 +174,8 @@ void rest_hand_over(struct grid_worker *w)
             r->end--;
             r->outcome->parked++;
         }
+    if (w->residents != NULL)
+        resident_hand_over(w);
     atomic_signal_fence(memory_order_seq_cst);
     w->armed = 1;
 }
@@ -159,7 +212,7 @@ static void resume_there(void *arg)
     resume_armed(r->w, r->o);
 }
 
-static void resume_one(struct grid_worker *w, struct outcome *o)
+void block_resume(struct grid_worker *w, struct outcome *o)
 {
     sigjmp_buf here, *outer = w->escape;
     uint32_t mark = w->cdp.mark;
@@ -192,7 +245,7 @@ static bool resume(struct grid_block *b, struct grid_worker *w, bool *progress)
         struct mem_view before = see(run);
         uint64_t begin = clock_ns();
         o.before = unit_position(b);
-        resume_one(w, &o);
+        block_resume(w, &o);
         *progress = o.moved || clock_ns() - begin > PROGRESS_NS;
         mem_view_leave(before);
         fp_leave(w, fp);
@@ -203,15 +256,35 @@ static bool resume(struct grid_block *b, struct grid_worker *w, bool *progress)
     return run_finish(run, 1 + (ended ? 1 : 0) + lost);
 }
 
-bool grid_resume(struct grid_parking *parking, struct grid_worker *w, bool *progress,
-                 struct grid_run **complete)
+/* The same, and those that were kept with it, where threads keep blocks. */
+static bool resume_kept(struct grid_block *b, struct grid_worker *w, uint64_t until, bool *progress)
+{
+    struct grid_run *run = b->run;
+    uint64_t ended = 0, taken = 0;
+    atomic_fetch_add_explicit(&run->pending, 1, memory_order_relaxed); /* this thread is inside */
+    b = parking_take_kept(run->parking, b, resident_share(run));
+    for (struct grid_block *next = b; next != NULL; next = next->next)
+        taken++;
+    atomic_fetch_sub_explicit(&run->parked, taken, memory_order_relaxed);
+    w->env = run->env;
+    unsigned fp = fp_enter(w);
+    struct mem_view before = see(run);
+    *progress = resident_run(run, w, b, until, &ended);
+    mem_view_leave(before);
+    fp_leave(w, fp);
+    return run_finish(run, 1 + ended);
+}
+
+bool grid_resume(struct grid_parking *parking, struct grid_worker *w, uint64_t until,
+                 bool *progress, struct grid_run **complete)
 {
     *complete = NULL;
     struct grid_block *b = parking_take(parking);
     if (b == NULL)
         return false;
     struct grid_run *run = b->run;
-    if (resume(b, w, progress))
+    bool kept = resident_grid(run) && b->jit.waiting == 0;
+    if (kept ? resume_kept(b, w, until, progress) : resume(b, w, progress))
         *complete = run;
     return true;
 }

@@ -57,7 +57,7 @@ bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struc
     atomic_store_explicit(&run->pending, run->total, memory_order_relaxed);
     if (WEIR_UNLIKELY(launch->cooperative)) {
         run->resident_max = run->total;
-        run->workspace = calloc(1, GRID_WORKSPACE_BYTES);
+        run->workspace = resident_workspace(run);
         return run->workspace != NULL;
     }
     return true;
@@ -207,8 +207,8 @@ static void run_chunk_there(void *arg)
     run_chunk_armed(c->run, c->w, c->rest, c->o);
 }
 
-static void run_chunk(struct grid_run *run, struct grid_worker *w, uint64_t first, uint64_t count,
-                      struct outcome *o)
+void run_chunk(struct grid_run *run, struct grid_worker *w, uint64_t first, uint64_t count,
+               struct outcome *o)
 {
     sigjmp_buf here, *outer = w->escape;
     uint32_t mark = w->cdp.mark;
@@ -277,7 +277,10 @@ enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, 
     uint64_t begin = clock_ns(), ended = 0;
     w->env = run->env;
     uint32_t from = 0;
-    while (grid_run_open(run)) {
+    bool kept = resident_grid(run);
+    if (WEIR_UNLIKELY(kept))
+        resident_run(run, w, NULL, until, &ended);
+    while (!kept && grid_run_open(run)) {
         if (grid_faulted(run->env) != GRID_FAULT_NONE) {
             ended += run_abandon(run);
             break;

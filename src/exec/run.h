@@ -9,7 +9,8 @@
 #include "exec/internal.h"
 
 enum {
-    BUDGET = 200,         /* polls of a spinning loop before its block is parked */
+    BUDGET = 200,         /* polls of a spinning loop before its block is parked, */
+    KEPT_BUDGET = 2,      /* and before it is kept, which others can then take (resident.c) */
     RESIDENT_PER_SM = 32, /* parked blocks per worker that a grid may have, as on a GPU; */
     RESIDENT_MIN = 256    /* altogether at least */
 };
@@ -215,7 +216,7 @@ void block_fail(struct grid_worker *w);
 static inline uint32_t block_go(struct grid_worker *w)
 {
     struct grid_block *b = w->current;
-    b->jit.budget = BUDGET;
+    b->jit.budget = WEIR_LIKELY(w->residents == NULL) ? BUDGET : KEPT_BUDGET;
     b->jit.smid = w->smid;
     b->worker = w;
     uint32_t status;
@@ -240,6 +241,13 @@ struct outcome {
     uint64_t before; /* position of a resumed block, to see whether it moved */
     bool moved;
 };
+
+/* Runs blocks of the grid one after the other, from number `first` on; which of them have ended is
+ * in the outcome. */
+void run_chunk(struct grid_run *run, struct grid_worker *w, uint64_t first, uint64_t count,
+               struct outcome *o);
+/* Lets w->current go on. */
+void block_resume(struct grid_worker *w, struct outcome *o);
 
 /* The run ends, since there is no memory for w->current, or for a block where that is NULL. */
 void run_no_memory(struct grid_worker *w, struct outcome *o);

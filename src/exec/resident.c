@@ -1,0 +1,303 @@
+/* resident: blocks of a cooperative grid, which wait for each other again and again.
+ *
+ * Each of them is saved when it arrives at the grid's barrier, and goes on after the last one has.
+ * All do it at once, so they would meet at the lock of the parking. Instead a thread keeps the
+ * blocks that it has begun, whose data is in its cache, in a list of its own. It looks at the word
+ * of the grid's barrier, and lets them go on when that has flipped since they ran last. Threads
+ * that have nothing to do take blocks that could go on from others, which may have lost their CPU.
+ * A block may wait for something else as well: so those for which the word has not flipped go on
+ * now and then, too.
+ *
+ * Where nothing happens for a while, the thread parks its blocks and looks for other work. Whoever
+ * resumes the first of them takes those that were kept together with it. */
+#include <sched.h>
+
+#include "base/base.h"
+#include "base/clock.h"
+#include "base/schedule.h"
+#include "exec/run.h"
+
+/* Of nothing that happens, before the thread takes what others keep, before it gives its CPU to
+ * others, and before it leaves. */
+static const uint64_t STEAL_NS = 6000, YIELD_NS = 15000, IDLE_NS = 100000;
+enum { MOST_SHARES = 2 /* of the blocks that a thread keeps, where it had to take some */ };
+/* Pauses of the CPU between looks at the barrier, for each thread: all that look take its line from
+ * those that arrive. */
+enum { PAUSES_MOST = 4 };
+
+/* What a thread keeps, in an array with an element for each. */
+struct kept {
+    pthread_mutex_t lock;
+    struct grid_block *head, *tail; /* by `next` */
+    _Atomic uint32_t count;
+    _Atomic uint32_t phase; /* of the oldest one */
+};
+_Static_assert(sizeof(struct kept) == 64, "a line for each");
+
+/* A thread in such a grid. On its stack. */
+struct residents {
+    struct grid_run *run;
+    struct residents *outer; /* of a grid that launched this one on the same thread */
+    struct kept *own;
+    uint32_t phase;  /* of the grid's barrier, in which the block waits that runs now */
+    uint64_t ended;  /* blocks that have, or never will run */
+    uint32_t pauses; /* before the next look at the barrier */
+    bool moved;      /* a block has ended, or waits at another point */
+    bool lost;       /* there was trouble: no further block is begun */
+};
+
+/* ---- the grid ---- */
+
+void *resident_workspace(const struct grid_run *run)
+{
+    size_t bytes = GRID_WORKSPACE_BYTES + run->workers * sizeof(struct kept);
+    void *p = aligned_alloc(sizeof(struct kept), bytes);
+    if (p != NULL)
+        memset(p, 0, bytes); /* which is what unlocked mutexes are */
+    return p;
+}
+
+bool resident_grid(const struct grid_run *run)
+{
+    return run->workspace != NULL && !cluster_used(run) && !schedule_on();
+}
+
+static struct kept *kept_of(const struct grid_run *run, uint32_t thread)
+{
+    return (struct kept *)((uint8_t *)run->workspace + GRID_WORKSPACE_BYTES) +
+           thread % run->workers;
+}
+
+uint64_t resident_share(const struct grid_run *run)
+{
+    return (run->total + run->workers - 1) / run->workers;
+}
+
+/* Our header and NVIDIA's use one of the first two words for the barrier, whose top bit flips. */
+static uint32_t phase_of(const struct grid_run *run)
+{
+    const uint64_t *words = run->workspace;
+    uint64_t both = __atomic_load_n(words, __ATOMIC_ACQUIRE);
+    return (uint32_t)(both >> 63 << 1 | (both >> 31 & 1));
+}
+
+/* ---- lists ---- */
+
+static void set_oldest(struct kept *k, struct grid_block *b)
+{
+    k->head = b;
+    if (b == NULL)
+        k->tail = NULL;
+    else
+        atomic_store_explicit(&k->phase, b->phase, memory_order_relaxed);
+}
+
+static void add(struct kept *k, struct grid_block *b)
+{
+    pthread_mutex_lock(&k->lock);
+    b->next = NULL;
+    if (k->tail != NULL)
+        k->tail->next = b;
+    else
+        set_oldest(k, b);
+    k->tail = b;
+    atomic_fetch_add_explicit(&k->count, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&k->lock);
+}
+
+/* Has it blocks that wait in another phase? */
+static bool ready(struct kept *k, uint32_t phase)
+{
+    return atomic_load_explicit(&k->count, memory_order_relaxed) > 0 &&
+           atomic_load_explicit(&k->phase, memory_order_relaxed) != phase;
+}
+
+/* Takes the oldest block. The list is locked, and is not afterwards. */
+static struct grid_block *take_locked(struct kept *k)
+{
+    struct grid_block *b = k->head;
+    if (b != NULL) {
+        set_oldest(k, b->next);
+        atomic_fetch_sub_explicit(&k->count, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&k->lock);
+    return b;
+}
+
+static struct grid_block *take(struct kept *k)
+{
+    pthread_mutex_lock(&k->lock);
+    return take_locked(k);
+}
+
+static uint64_t count(const struct residents *r)
+{
+    return atomic_load_explicit(&r->own->count, memory_order_relaxed);
+}
+
+bool resident_keep(struct grid_worker *w, struct grid_block *b)
+{
+    struct residents *r = w->residents;
+    if (r == NULL || r->run != b->run || b->jit.waiting != 0)
+        return false;
+    b->home = w->smid;
+    b->phase = r->phase == phase_of(b->run) ? r->phase : UNKNOWN_PHASE;
+    if (count(r) >= MOST_SHARES * resident_share(r->run))
+        return false;
+    add(r->own, b);
+    return true;
+}
+
+/* ---- running ---- */
+
+/* A block that goes on may arrive at the barrier once more, and the barrier flip again meanwhile:
+ * the phase in which it waits is known only after it went on a second time, mostly in vain. */
+static void go_on(struct residents *r, struct grid_worker *w, struct grid_block *b)
+{
+    struct outcome o = {.before = unit_position(b)};
+    r->phase = b->phase == UNKNOWN_PHASE ? phase_of(r->run) : UNKNOWN_PHASE;
+    w->current = b;
+    block_resume(w, &o);
+    r->ended += o.parked == 0 ? 1 : 0;
+    r->moved = r->moved || o.moved || o.parked == 0;
+    r->lost = r->lost || o.trouble;
+}
+
+/* Begins a block, if one is left. */
+static bool begin_one(struct residents *r, struct grid_worker *w)
+{
+    if (grid_run_exhausted(r->run))
+        return false;
+    uint64_t at = atomic_fetch_add_explicit(&r->run->next, 1, memory_order_relaxed);
+    if (at >= r->run->total)
+        return false;
+    struct outcome o = {0};
+    r->phase = UNKNOWN_PHASE;
+    run_chunk(r->run, w, at, 1, &o);
+    r->ended += 1 - o.parked;
+    r->moved = true;
+    r->lost = r->lost || o.trouble;
+    return true;
+}
+
+/* A block that can go on, of the grid's that are parked. */
+static struct grid_block *take_parked(struct residents *r, uint32_t phase)
+{
+    struct grid_block *b = parking_take_of(r->run->parking, r->run, phase);
+    if (b != NULL)
+        atomic_fetch_sub_explicit(&r->run->parked, 1, memory_order_relaxed);
+    return b;
+}
+
+/* A block that another thread keeps and has not let go on though it could. */
+static struct grid_block *steal(struct residents *r, const struct grid_worker *w, uint32_t phase)
+{
+    struct grid_block *b = NULL;
+    for (uint32_t n = 1; n < r->run->workers && b == NULL; n++) {
+        struct kept *k = kept_of(r->run, w->smid + n);
+        if (ready(k, phase) && pthread_mutex_trylock(&k->lock) == 0)
+            b = take_locked(k);
+    }
+    return b;
+}
+
+/* Runs a block, or looks at the barrier for a moment if none can be run. idle: nothing has happened
+ * for so many ns. */
+static void step(struct residents *r, struct grid_worker *w, uint64_t idle)
+{
+    uint32_t phase = phase_of(r->run);
+    struct grid_block *b = ready(r->own, phase) ? take(r->own) : NULL;
+    if (b == NULL)
+        b = take_parked(r, phase);
+    if (b == NULL && idle > STEAL_NS)
+        b = steal(r, w, phase);
+    if (b != NULL) {
+        r->moved = true;
+        go_on(r, w, b);
+        return;
+    }
+    if (count(r) < resident_share(r->run) && begin_one(r, w))
+        return;
+    for (uint32_t n = 0; n < r->pauses; n++)
+        pause_cpu();
+    if (r->pauses < PAUSES_MOST * r->run->workers)
+        r->pauses *= 2;
+    if (idle < YIELD_NS || phase_of(r->run) != phase)
+        return;
+    b = take_parked(r, NO_PHASE);
+    if (b == NULL)
+        b = take(r->own);
+    if (b != NULL)
+        go_on(r, w, b);
+    if (!r->moved)
+        sched_yield();
+}
+
+/* A fault: none of them goes on. */
+static void give_up(struct residents *r, struct grid_worker *w)
+{
+    r->ended += run_abandon(r->run);
+    while ((w->current = take(r->own)) != NULL) {
+        block_give_up(w);
+        r->ended++;
+    }
+}
+
+/* Runs blocks of the grid until nothing happens any more, or the time is up. True: something has
+ * happened. */
+static bool run_residents(struct residents *r, struct grid_worker *w, uint64_t until)
+{
+    uint64_t begin = clock_ns(), last = begin, now = begin;
+    bool progress = false;
+    while (now < until) {
+        if (r->lost || grid_faulted(r->run->env) != GRID_FAULT_NONE) {
+            give_up(r, w);
+            return true;
+        }
+        r->moved = false;
+        step(r, w, now - last);
+        now = clock_ns();
+        if (r->moved) {
+            progress = true;
+            last = now;
+            r->pauses = 1;
+        } else if (now - last > IDLE_NS && !begin_one(r, w)) {
+            break; /* others should have begun what is left, but had no time */
+        }
+    }
+    return progress;
+}
+
+/* What is left is parked, for any thread. */
+static void park_all(struct residents *r)
+{
+    for (struct grid_block *b; (b = take(r->own)) != NULL;) {
+        atomic_fetch_add_explicit(&r->run->parked, 1, memory_order_relaxed);
+        parking_add(r->run->parking, b);
+    }
+}
+
+void resident_hand_over(struct grid_worker *w)
+{
+    for (struct residents *r = w->residents; r != NULL; r = r->outer)
+        park_all(r);
+}
+
+bool resident_run(struct grid_run *run, struct grid_worker *w, struct grid_block *first,
+                  uint64_t until, uint64_t *ended)
+{
+    struct residents r = {
+        .run = run, .own = kept_of(run, w->smid), .outer = w->residents, .pauses = 1};
+    w->residents = &r;
+    /* Whether the barrier has flipped since they were parked is not known. */
+    for (struct grid_block *b = first, *next; b != NULL; b = next) {
+        next = b->next;
+        b->phase = UNKNOWN_PHASE;
+        add(r.own, b);
+    }
+    bool progress = run_residents(&r, w, until);
+    w->residents = r.outer;
+    park_all(&r);
+    *ended = r.ended;
+    return progress;
+}
