@@ -108,4 +108,11 @@ if grep -E '(phi|select) .*<32 x i64>|icmp (eq|ne) <32 x i16>' "$dir/word" >&2; 
     echo "word: wider than what is read" >&2
     status=1
 fi
+
+# Where the CPU has loads in place of gathers of all lanes, searches have them under masks, too.
+WEIR_VECTORS=256 "$weir" dump --ir --kernel search "$dir/loops.ptx" > "$dir/ir"
+if grep -q 'extractelement <[0-9]* x i64>' "$dir/ir" && grep -q '= call .*@llvm.masked.gather' "$dir/ir"; then
+    echo "failed: a search has loads where all lanes are active, and gathers where some are"
+    status=1
+fi
 exit $status
