@@ -52,14 +52,16 @@ static void find_written(struct codegen *cg, struct strip_loop *s)
     free(seen);
 }
 
-/* Storage for what the strip has of a register, with what it has at first. */
+/* Storage for what the strip has of a register, with what it has at first. Lanes that are not in
+ * the loop, or leave it first, keep that, though the loop itself may never read it. */
 static void give_storage(struct codegen *cg, struct strip_reg *t, int strip)
 {
     LLVMBuilderRef b = cg->alu.b;
     const struct jreg *r = &cg->k->regs[t->reg];
     LLVMTypeRef type = scalar_type(cg, r->type);
     int segment = r->uniformity.seg == SEG_NONE ? 0 : strip * STRIP_LANES >> r->uniformity.seg;
-    LLVMValueRef v = t->live_in ? read_slot(cg, t->reg, segment) : NULL;
+    bool kept = t->live_in || t->live_out;
+    LLVMValueRef v = kept ? read_slot(cg, t->reg, segment) : NULL;
     t->own = (struct storage){.frame_offset = UINT32_MAX};
     if (r->uniformity.seg == SEG_NONE) {
         t->own.strip = (uint8_t)(strip + 1);
@@ -71,7 +73,7 @@ static void give_storage(struct codegen *cg, struct strip_reg *t, int strip)
         LLVMBuildStore(b, v, slot);
     if (r->uniformity.brk != 0)
         brk = new_slot(cg, cg->i32, r->name);
-    if (brk != NULL && t->live_in)
+    if (brk != NULL && kept)
         LLVMBuildStore(b, LLVMBuildLoad2(b, cg->i32, t->outside.brk[segment], ""), brk);
     for (int n = 0; n < (r->uniformity.seg == SEG_NONE ? 1 : nsegs(r->uniformity.seg)); n++) {
         t->own.slot[n] = slot;

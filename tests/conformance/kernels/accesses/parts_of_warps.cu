@@ -63,15 +63,16 @@ static __host__ __device__ unsigned seen(const int *start, const int *end, const
                                          const unsigned *value, const unsigned *x, int row,
                                          int lane)
 {
-    unsigned best = 0, when = 77, turn = 5;
+    unsigned best = 0, when = 77, turn = 5, last = 123;
     bool any = lane == 3;
     for (int e = start[row] + lane; e < end[row]; e += LANES, turn += 2) {
         unsigned v = value[e] ^ x[place[e]];
         when = v > best ? turn : when;
         best = v > best ? v : best;
         any = any != (v == 9 || v == 33);
+        last = v; /* written and not read: other lanes keep what they have */
     }
-    return best * 1000 + when * 4 + (any ? 2 : 0) + (turn > 7);
+    return best * 1000 + last * 1000000 + when * 4 + (any ? 2 : 0) + (turn > 7);
 }
 template <int LANES>
 __global__ void look(const int *start, const int *end, const int *place, const unsigned *value,
