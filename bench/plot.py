@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 INK, FAINT, PAPER = "#1f2933", "#6b7785", "#ffffff"
 SIDES = [("native / Weir", "#3b6ea8"), ("PoCL / Weir", "#c98a2b")]
 LEFT, WIDTH, TOP, ROW, BAR = 360, 880, 64, 30, 10
-LOW, HIGH = 0.25, 256.0
+LOW, HIGH = 0.125, 256.0
 
 
 def rows(text):
@@ -79,7 +79,7 @@ def draw(table):
     while tick <= HIGH:
         svg.line(position(tick), TOP, bottom, INK if tick == 1 else "#d9dee4", 1.2 if tick == 1 else 0.8)
         svg.text(position(tick), bottom + 18, f"{tick:g}×", "middle", 11, FAINT)
-        tick *= 4
+        tick *= 2
     for n, (title, *ratios) in enumerate(table):
         y = TOP + ROW * n
         bold = title == "geometric mean"
