@@ -20,6 +20,8 @@
 /* Of nothing that happens, before the thread takes what others keep, before it gives its CPU to
  * others, and before it leaves. */
 static const uint64_t STEAL_NS = 6000, YIELD_NS = 15000, IDLE_NS = 100000;
+/* Since the barrier flipped, before blocks are taken to wait for something else. */
+static const uint64_t OTHERWISE_NS = 1000000;
 enum { MOST_SHARES = 2 /* of the blocks that a thread keeps, where it had to take some */ };
 /* Pauses of the CPU between looks at the barrier, for each thread: all that look take its line from
  * those that arrive. */
@@ -39,11 +41,13 @@ struct residents {
     struct grid_run *run;
     struct residents *outer; /* of a grid that launched this one on the same thread */
     struct kept *own;
-    uint32_t phase;  /* of the grid's barrier, in which the block waits that runs now */
-    uint64_t ended;  /* blocks that have, or never will run */
-    uint32_t pauses; /* before the next look at the barrier */
-    bool moved;      /* a block has ended, or waits at another point */
-    bool lost;       /* there was trouble: no further block is begun */
+    uint32_t phase;   /* of the grid's barrier, in which the block waits that runs now */
+    uint64_t ended;   /* blocks that have, or never will run */
+    uint32_t pauses;  /* before the next look at the barrier */
+    uint64_t flipped; /* when the barrier was last seen to flip, 0: not yet, */
+    uint32_t seen;    /* and its phase then */
+    bool moved;       /* a block has ended, or waits at another point */
+    bool lost;        /* there was trouble: no further block is begun */
 };
 
 /* ---- the grid ---- */
@@ -202,8 +206,8 @@ static struct grid_block *steal(struct residents *r, const struct grid_worker *w
 }
 
 /* Runs a block, or looks at the barrier for a moment if none can be run. idle: nothing has happened
- * for so many ns. */
-static void step(struct residents *r, struct grid_worker *w, uint64_t idle)
+ * for so many ns; otherwise: the blocks seem to wait for something else. */
+static void step(struct residents *r, struct grid_worker *w, uint64_t idle, bool otherwise)
 {
     uint32_t phase = phase_of(r->run);
     struct grid_block *b = ready(r->own, phase) ? take(r->own) : NULL;
@@ -212,24 +216,26 @@ static void step(struct residents *r, struct grid_worker *w, uint64_t idle)
     if (b == NULL && idle > STEAL_NS)
         b = steal(r, w, phase);
     if (b != NULL) {
-        r->moved = true;
+        r->moved = b->phase != UNKNOWN_PHASE;
         go_on(r, w, b);
         return;
     }
     if (count(r) < resident_share(r->run) && begin_one(r, w))
         return;
-    for (uint32_t n = 0; n < r->pauses; n++)
-        pause_cpu();
-    if (r->pauses < PAUSES_MOST * r->run->workers)
-        r->pauses *= 2;
-    if (idle < YIELD_NS || phase_of(r->run) != phase)
-        return;
+    if (!otherwise) {
+        for (uint32_t n = 0; n < r->pauses; n++)
+            pause_cpu();
+        if (r->pauses < PAUSES_MOST * r->run->workers)
+            r->pauses *= 2;
+        if (idle < YIELD_NS || phase_of(r->run) != phase)
+            return;
+    }
     b = take_parked(r, NO_PHASE);
     if (b == NULL)
         b = take(r->own);
     if (b != NULL)
         go_on(r, w, b);
-    if (!r->moved)
+    if (!r->moved && idle > YIELD_NS)
         sched_yield();
 }
 
@@ -255,8 +261,13 @@ static bool run_residents(struct residents *r, struct grid_worker *w, uint64_t u
             return true;
         }
         r->moved = false;
-        step(r, w, now - last);
+        step(r, w, now - last, now - r->flipped > OTHERWISE_NS);
         now = clock_ns();
+        uint32_t phase = phase_of(r->run);
+        if (phase != r->seen) {
+            r->seen = phase;
+            r->flipped = now;
+        }
         if (r->moved) {
             progress = true;
             last = now;
@@ -288,6 +299,7 @@ bool resident_run(struct grid_run *run, struct grid_worker *w, struct grid_block
 {
     struct residents r = {
         .run = run, .own = kept_of(run, w->smid), .outer = w->residents, .pauses = 1};
+    r.seen = phase_of(run);
     w->residents = &r;
     /* Whether the barrier has flipped since they were parked is not known. */
     for (struct grid_block *b = first, *next; b != NULL; b = next) {
