@@ -20,6 +20,10 @@ elif [ "$where" = inside ]; then
     found=
 fi
 
+# Where another toolkit lies there, its CCCL stays.
+if [ -e "$cccl/thrust/version.h" ] && [ ! -L "$cccl/thrust" ]; then
+    exit 0
+fi
 mkdir -p "$cccl"
 for part in cub cuda nv nvtx3 thrust; do
     to=

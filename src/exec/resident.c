@@ -3,10 +3,10 @@
  * Each of them is saved when it arrives at the grid's barrier, and goes on after the last one has.
  * All do it at once, so they would meet at the lock of the parking. Instead a thread keeps the
  * blocks that it has begun, whose data is in its cache, in a list of its own. It looks at the word
- * of the grid's barrier, and lets them go on when that has flipped since they ran last. Threads
+ * of the grid's barrier, and lets them go on when that has flipped since they came to wait. Threads
  * that have nothing to do take blocks that could go on from others, which may have lost their CPU.
  * A block may wait for something else as well: so those for which the word has not flipped go on
- * now and then, too.
+ * now and then, too, and without a pause where it has not flipped for long.
  *
  * Where nothing happens for a while, the thread parks its blocks and looks for other work. Whoever
  * resumes the first of them takes those that were kept together with it. */
@@ -142,10 +142,12 @@ static uint64_t count(const struct residents *r)
 bool resident_keep(struct grid_worker *w, struct grid_block *b)
 {
     struct residents *r = w->residents;
+    b->phase = UNKNOWN_PHASE;
     if (r == NULL || r->run != b->run || b->jit.waiting != 0)
         return false;
     b->home = w->smid;
-    b->phase = r->phase == phase_of(b->run) ? r->phase : UNKNOWN_PHASE;
+    if (r->phase == phase_of(b->run))
+        b->phase = r->phase;
     if (count(r) >= MOST_SHARES * resident_share(r->run))
         return false;
     add(r->own, b);
@@ -253,7 +255,7 @@ static void give_up(struct residents *r, struct grid_worker *w)
  * happened. */
 static bool run_residents(struct residents *r, struct grid_worker *w, uint64_t until)
 {
-    uint64_t begin = clock_ns(), last = begin, now = begin;
+    uint64_t now = clock_ns(), last = now;
     bool progress = false;
     while (now < until) {
         if (r->lost || grid_faulted(r->run->env) != GRID_FAULT_NONE) {

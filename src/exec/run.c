@@ -129,12 +129,13 @@ static uint64_t chunk_size(struct grid_run *run)
 }
 
 /* Learns how long a block takes: a moving average, cheap to read for everyone. What is much longer
- * counts as twice as long, since a thread may have been interrupted for longer than a thousand
- * blocks take; what is shorter counts half, since the first blocks of a process find no page. */
+ * counts as eight times as long, since a thread may have been interrupted for longer than a
+ * thousand blocks take; what is shorter counts half, since the first blocks of a process find no
+ * page. */
 void run_learn(struct grid_kernel *k, uint64_t one)
 {
     uint64_t old = atomic_load_explicit(&k->block_ns, memory_order_relaxed);
-    uint64_t most = 2 * old, mean = one;
+    uint64_t most = 8 * old, mean = one;
     if (old != 0)
         mean = one < old ? (old + one) / 2 : (old * 7 + (one < most ? one : most)) / 8;
     mean = mean == 0 ? 1 : mean > UINT32_MAX ? UINT32_MAX : mean;

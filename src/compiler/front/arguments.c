@@ -354,19 +354,31 @@ void flat_retarget(struct jkernel *k, const int32_t *moved)
     }
 }
 
+struct rebuilt flat_rebuild(struct jkernel *k)
+{
+    struct rebuilt r = {.old = k->instrs, .count = k->ninstrs};
+    r.moved = xmalloc(sizeof *r.moved * (r.count + 1));
+    k->instrs = NULL;
+    k->ninstrs = k->instrs_cap = 0;
+    return r;
+}
+
+void flat_rebuilt(struct jkernel *k, struct rebuilt *r)
+{
+    r->moved[r->count] = (int32_t)k->ninstrs;
+    flat_retarget(k, r->moved);
+    free(r->moved);
+}
+
 bool flat_lower_areas(struct flattener *f)
 {
     struct jkernel *k = f->k;
     survey(f);
-    struct ptx_instr *old = k->instrs;
-    size_t nold = k->ninstrs;
-    int32_t *moved = xmalloc(sizeof *moved * (nold + 1));
-    k->instrs = NULL;
-    k->ninstrs = k->instrs_cap = 0;
+    struct rebuilt list = flat_rebuild(k);
     bool ok = true;
-    for (size_t n = 0; ok && n < nold; n++) {
-        struct ptx_instr *i = &old[n];
-        moved[n] = (int32_t)k->ninstrs;
+    for (size_t n = 0; ok && n < list.count; n++) {
+        struct ptx_instr *i = &list.old[n];
+        list.moved[n] = (int32_t)k->ninstrs;
         if (i->op == PTX_OP_call) {
             ok = rewrite_call(f, i);
             continue;
@@ -387,10 +399,10 @@ bool flat_lower_areas(struct flattener *f)
                 copy->spaces[0] = PTX_SPACE_LOCAL;
         }
     }
-    moved[nold] = (int32_t)k->ninstrs;
     if (ok)
-        flat_retarget(k, moved);
-    free(moved);
+        flat_rebuilt(k, &list);
+    else
+        free(list.moved);
     return ok;
 }
 

@@ -79,6 +79,17 @@ int32_t flat_stack(struct flattener *f);
 bool flat_lower_areas(struct flattener *f);
 /* Branches go to where what they went to has moved: moved[n] is where instruction n was put. */
 void flat_retarget(struct jkernel *k, const int32_t *moved);
+
+/* A list that is made anew from the one before: instruction n went to moved[n]. */
+struct rebuilt {
+    struct ptx_instr *old; /* of the kernel's arena */
+    size_t count;
+    int32_t *moved;
+};
+/* Begins an empty list. */
+struct rebuilt flat_rebuild(struct jkernel *k);
+/* All are there: branches go to where what they went to has moved. */
+void flat_rebuilt(struct jkernel *k, struct rebuilt *r);
 /* A function that is compiled on its own: its arguments lie at the start of its frame; its
  * register-style results go there at the end. */
 void flat_add_formals(struct flattener *f, struct activation *act);

@@ -120,13 +120,10 @@ void flat_spinning_calls(struct jkernel *k)
 {
     if (!k->has_calls)
         return;
-    struct ptx_instr *old = k->instrs;
-    size_t nold = k->ninstrs;
-    int32_t *moved = xmalloc(sizeof *moved * (nold + 1));
-    k->instrs = NULL;
-    k->ninstrs = k->instrs_cap = 0;
-    for (size_t n = 0; n < nold; n++) {
-        moved[n] = (int32_t)k->ninstrs;
+    struct rebuilt list = flat_rebuild(k);
+    struct ptx_instr *old = list.old;
+    for (size_t n = 0; n < list.count; n++) {
+        list.moved[n] = (int32_t)k->ninstrs;
         unsigned does = stays(&old[n]) ? callee_does(k, old[n].call) : 0;
         k->polls_by_calls |= (does & CALLEE_POLLS) != 0;
         k->waits_in_calls |= (does & CALLEE_AWAITS) != 0;
@@ -135,9 +132,7 @@ void flat_spinning_calls(struct jkernel *k)
         else
             *flat_push(k) = old[n];
     }
-    moved[nold] = (int32_t)k->ninstrs;
-    flat_retarget(k, moved);
-    free(moved);
+    flat_rebuilt(k, &list);
 }
 
 void flat_each_callee(struct jkernel *k, void (*each)(struct jkernel *k, const struct ptx_func *f))

@@ -300,13 +300,10 @@ static struct ptx_instr cloned(struct jkernel *k, const struct ptx_instr *i)
 /* The list with trips[n] trips, one after the other, of the loop that instruction n ends. */
 static void rewrite(struct jkernel *k, const uint8_t *trips)
 {
-    struct ptx_instr *old = k->instrs;
-    size_t nold = k->ninstrs;
-    int32_t *moved = xmalloc(sizeof *moved * (nold + 1));
-    k->instrs = NULL;
-    k->ninstrs = k->instrs_cap = 0;
-    for (size_t n = 0; n < nold; n++) {
-        moved[n] = (int32_t)k->ninstrs;
+    struct rebuilt list = flat_rebuild(k);
+    const struct ptx_instr *old = list.old;
+    for (size_t n = 0; n < list.count; n++) {
+        list.moved[n] = (int32_t)k->ninstrs;
         if (trips[n] == 0) {
             *flat_push(k) = old[n];
             continue;
@@ -323,9 +320,7 @@ static void rewrite(struct jkernel *k, const uint8_t *trips)
             }
         }
     }
-    moved[nold] = (int32_t)k->ninstrs;
-    flat_retarget(k, moved);
-    free(moved);
+    flat_rebuilt(k, &list);
 }
 
 void flat_thread_loops(struct jkernel *k)

@@ -11,6 +11,7 @@
  * has a short sequence for, by LLVM. */
 #include "base/base.h"
 #include "compiler/llvm/llvm_passes.h"
+#include "compiler/llvm/llvm_values.h"
 
 enum {
     MAX_LANES = 32,
@@ -34,11 +35,6 @@ static unsigned lanes_of(LLVMValueRef v)
     unsigned n = LLVMGetVectorSize(t);
     bool mask = LLVMGetTypeKind(e) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(e) == 1;
     return mask && (n == 8 || n == 16 || n == MAX_LANES) ? n : 0;
-}
-
-static bool is_op(LLVMValueRef v, LLVMOpcode op)
-{
-    return LLVMIsAInstruction(v) != NULL && LLVMGetInstructionOpcode(v) == op;
 }
 
 static bool is_logic(LLVMValueRef v)

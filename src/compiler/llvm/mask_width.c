@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/base.h"
 #include "compiler/llvm/llvm_passes.h"
+#include "compiler/llvm/llvm_values.h"
 
 enum {
     MAX_LANES = 32,
@@ -32,11 +33,6 @@ struct lane_test {
     LLVMValueRef bits;
     unsigned n, bit[MAX_LANES];
 };
-
-static bool is_op(LLVMValueRef v, LLVMOpcode op)
-{
-    return LLVMIsAInstruction(v) != NULL && LLVMGetInstructionOpcode(v) == op;
-}
 
 static bool is_vector(LLVMValueRef v)
 {
@@ -69,21 +65,6 @@ static bool is_mask(const struct mask_width *m, LLVMValueRef v)
            element_bits(m, LLVMTypeOf(v)) == 1;
 }
 
-/* The scalar that all lanes of a vector are; NULL: they are not one. */
-static LLVMValueRef splatted(LLVMValueRef v)
-{
-    if (!is_op(v, LLVMShuffleVector))
-        return NULL;
-    LLVMValueRef one = LLVMGetOperand(v, 0);
-    for (unsigned l = 0; l < LLVMGetNumMaskElements(v); l++)
-        if (LLVMGetMaskValue(v, l) != 0)
-            return NULL;
-    bool first = is_op(one, LLVMInsertElement) &&
-                 LLVMIsAConstantInt(LLVMGetOperand(one, 2)) != NULL &&
-                 LLVMConstIntGetZExtValue(LLVMGetOperand(one, 2)) == 0;
-    return first ? LLVMGetOperand(one, 1) : NULL;
-}
-
 /* Is a value such a test of signs? */
 static bool is_lane_test(const struct mask_width *m, LLVMValueRef v, struct lane_test *t)
 {
@@ -113,9 +94,7 @@ static LLVMValueRef test_of_words(const struct mask_width *m, const struct lane_
     for (unsigned l = 0; l < t->n; l++)
         by[l] = LLVMConstInt(m->i32, WORD - 1 - t->bit[l], false);
     LLVMTypeRef type = LLVMVectorType(m->i32, t->n);
-    LLVMValueRef v = LLVMBuildInsertElement(m->b, LLVMGetPoison(type), t->bits,
-                                            LLVMConstInt(m->i32, 0, false), "");
-    v = LLVMBuildShuffleVector(m->b, v, LLVMGetPoison(type), LLVMConstNull(type), "");
+    LLVMValueRef v = splat_to(m->b, t->bits, type);
     v = LLVMBuildShl(m->b, v, LLVMConstVector(by, t->n), "");
     return LLVMBuildICmp(m->b, LLVMIntSLT, v, LLVMConstNull(type), "");
 }

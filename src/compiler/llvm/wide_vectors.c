@@ -11,6 +11,7 @@
  * and comparisons of what is extended in elements of what is not. */
 #include "base/base.h"
 #include "compiler/llvm/llvm_passes.h"
+#include "compiler/llvm/llvm_values.h"
 
 enum { MAX_MEMBERS = 24 };
 
@@ -21,11 +22,6 @@ struct web {
     LLVMValueRef wide[MAX_MEMBERS], narrow[MAX_MEMBERS];
     int n;
 };
-
-static bool is_op(LLVMValueRef v, LLVMOpcode op)
-{
-    return LLVMIsAInstruction(v) != NULL && LLVMGetInstructionOpcode(v) == op;
-}
 
 static unsigned element_bits(LLVMTypeRef t)
 {
@@ -79,31 +75,6 @@ static bool collect(struct web *w, LLVMValueRef first)
     return true;
 }
 
-/* The scalar that all lanes of a vector are; NULL: they are not one. */
-static LLVMValueRef splatted(LLVMValueRef v)
-{
-    if (!is_op(v, LLVMShuffleVector))
-        return NULL;
-    LLVMValueRef one = LLVMGetOperand(v, 0);
-    for (unsigned l = 0; l < LLVMGetNumMaskElements(v); l++)
-        if (LLVMGetMaskValue(v, l) != 0)
-            return NULL;
-    bool first = is_op(one, LLVMInsertElement) &&
-                 LLVMIsAConstantInt(LLVMGetOperand(one, 2)) != NULL &&
-                 LLVMConstIntGetZExtValue(LLVMGetOperand(one, 2)) == 0;
-    return first ? LLVMGetOperand(one, 1) : NULL;
-}
-
-/* A vector of a scalar, where the builder is. */
-static LLVMValueRef splat(LLVMBuilderRef b, LLVMValueRef scalar, LLVMTypeRef type)
-{
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetTypeContext(type));
-    LLVMValueRef v =
-        LLVMBuildInsertElement(b, LLVMGetPoison(type), scalar, LLVMConstInt(i32, 0, false), "");
-    LLVMTypeRef indices = LLVMVectorType(i32, LLVMGetVectorSize(type));
-    return LLVMBuildShuffleVector(b, v, LLVMGetPoison(type), LLVMConstNull(indices), "");
-}
-
 /* In front of the instruction after `v`, and after phis. */
 static void position_after(LLVMBuilderRef b, LLVMValueRef v)
 {
@@ -138,7 +109,7 @@ static LLVMValueRef cut(const struct web *w, LLVMValueRef v)
     LLVMValueRef scalar = splatted(v);
     if (scalar == NULL)
         return LLVMBuildTrunc(w->b, v, w->type, "");
-    return splat(w->b, LLVMBuildTrunc(w->b, scalar, LLVMGetElementType(w->type), ""), w->type);
+    return splat_to(w->b, LLVMBuildTrunc(w->b, scalar, LLVMGetElementType(w->type), ""), w->type);
 }
 
 static void replace_cuts(const struct web *w)
@@ -151,6 +122,20 @@ static void replace_cuts(const struct web *w)
                 LLVMReplaceAllUsesWith(LLVMGetUser(u), w->narrow[n]);
         }
     }
+}
+
+/* Incoming value i of member n, a phi. From a block of which several branches come it is one value:
+ * LLVM wants it so. */
+static void add_incoming(const struct web *w, int n, unsigned i)
+{
+    LLVMBasicBlockRef from = LLVMGetIncomingBlock(w->wide[n], i);
+    LLVMValueRef v = NULL;
+    for (unsigned k = 0; k < i && v == NULL; k++)
+        if (LLVMGetIncomingBlock(w->wide[n], k) == from)
+            v = LLVMGetIncomingValue(w->narrow[n], k);
+    if (v == NULL)
+        v = cut(w, LLVMGetIncomingValue(w->wide[n], i));
+    LLVMAddIncoming(w->narrow[n], &v, &from, 1);
 }
 
 static bool narrow_web(LLVMBuilderRef b, LLVMValueRef trunc)
@@ -168,13 +153,10 @@ static bool narrow_web(LLVMBuilderRef b, LLVMValueRef trunc)
     }
     for (int n = 0; n < w.n; n++)
         for (unsigned i = 0; i < inputs(w.wide[n]); i++) {
-            LLVMValueRef v = cut(&w, input(w.wide[n], i));
-            if (is_op(w.wide[n], LLVMPHI)) {
-                LLVMBasicBlockRef from = LLVMGetIncomingBlock(w.wide[n], i);
-                LLVMAddIncoming(w.narrow[n], &v, &from, 1);
-            } else {
-                LLVMSetOperand(w.narrow[n], i + 1, v);
-            }
+            if (is_op(w.wide[n], LLVMPHI))
+                add_incoming(&w, n, i);
+            else
+                LLVMSetOperand(w.narrow[n], i + 1, cut(&w, input(w.wide[n], i)));
         }
     replace_cuts(&w);
     return true;
@@ -198,7 +180,7 @@ static LLVMValueRef cut_splat(LLVMBuilderRef b, LLVMValueRef v, LLVMTypeRef type
     LLVMTypeRef element = LLVMGetElementType(type);
     if (LLVMGetIntTypeWidth(LLVMTypeOf(from)) > LLVMGetIntTypeWidth(element))
         return NULL;
-    return splat(b, LLVMBuildZExt(b, from, element, ""), type);
+    return splat_to(b, LLVMBuildZExt(b, from, element, ""), type);
 }
 
 /* Both sides are less than a power of two: they compare without sign as they did. */
@@ -231,6 +213,8 @@ bool narrow_wide_vectors(LLVMModuleRef module)
              block = LLVMGetNextBasicBlock(block))
             for (LLVMValueRef i = LLVMGetFirstInstruction(block); i != NULL;
                  i = LLVMGetNextInstruction(i)) {
+                if (LLVMGetFirstUse(i) == NULL)
+                    continue; /* another of its web has been cut, or it was replaced */
                 if (is_op(i, LLVMTrunc) && element_bits(LLVMTypeOf(i)) >= 8)
                     changed |= narrow_web(b, i);
                 else if (is_op(i, LLVMICmp) && element_bits(LLVMTypeOf(LLVMGetOperand(i, 0))) > 8)
