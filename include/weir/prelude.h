@@ -66,8 +66,9 @@
 #include "weir/keywords.h"
 #include "weir/version.h"
 
-/* Before <new>, whose device operators call these. */
+/* Before <new> and <cwchar>, whose functions call these. */
 #include "weir/device_system.h"
+#include "weir/wide_characters.h"
 
 #include "weir/lambda_traits.h"
 #include "weir/nvcc_macros.h"

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "weircc/source/cuda_text.h"
+#include "weircc/source/kernel_bodies.h"
 
 enum { NONE = CUDA_TEXT_NONE };
 
@@ -101,10 +102,28 @@ static bool learn_constructors(const char *messages, struct host_calls *calls)
     return more;
 }
 
+/* Where the calls are. False: a call may be in a kernel. */
+static bool learn_callers(const char *messages, struct host_calls *calls)
+{
+    for (const char *p = messages; *p != '\0'; p = text_next_line(p)) {
+        struct specifier_place place = {0};
+        char *name = called_name(p);
+        bool known = name == NULL || specifier_place_read(p, &place);
+        if (name != NULL && known)
+            specifier_places_add(&calls->callers, &place);
+        free(name);
+        if (!known)
+            return false;
+    }
+    return true;
+}
+
 bool host_calls_learn(const char *messages, struct host_calls *calls)
 {
     bool more = learn_constructors(messages, calls);
-    if (calls->kernels || refused_anyway(messages))
+    if (refused_anyway(messages))
+        return false;
+    if (calls->kernels && !learn_callers(messages, calls))
         return false;
     for (const char *p = messages; *p != '\0'; p = text_next_line(p)) {
         struct specifier_place place = {0};
@@ -182,9 +201,9 @@ static bool is_one_of(const struct cuda_text *x, int i, const char *const *words
 /* Reads from the declaration's begin to its name. */
 static bool read_specifiers(const struct cuda_text *x, struct declared *d)
 {
-    static const char *const refused[] = {"virtual", "friend",   "constexpr", "consteval",
-                                          "auto",    "requires", "typedef",   "using",
-                                          "return",  "new",      "throw",     "="};
+    static const char *const refused[] = {"friend",   "constexpr", "consteval", "auto",
+                                          "requires", "typedef",   "using",     "return",
+                                          "new",      "throw",     "="};
     static const char *const inlines[] = {"inline", "__inline", "__inline__"};
     int i = d->begin;
     while (cuda_text_is(x, i, "template") && cuda_text_one(x, i + 1) == '<')
@@ -216,16 +235,12 @@ static bool read_declarator(const struct cuda_text *x, struct declared *d)
         i += 2;
     if (i >= cuda_text_count(x) || x->match[i] < i)
         return false;
-    int close = x->match[i];
-    if (cuda_text_one(x, close - 1) == '.')
-        return false; /* clang lets device code define none with variable arguments */
-    for (i = close + 1; i < cuda_text_count(x); i++) {
+    for (i = x->match[i] + 1; i < cuda_text_count(x); i++) {
         char c = cuda_text_one(x, i);
         d->end = i;
-        if (c == ';' || c == '{' || c == ':')
+        if (c == ';' || c == '{' || c == ':' || (c == '=' && cuda_text_one(x, i + 1) == '0'))
             return true;
-        if (c == '=' || c == ',' || c == '}' || cuda_text_is(x, i, "override") ||
-            cuda_text_is(x, i, "final") || cuda_text_is(x, i, "try"))
+        if (c == '=' || c == ',' || c == '}' || cuda_text_is(x, i, "try"))
             return false;
         if (x->match[i] > i)
             i = x->match[i];
@@ -282,11 +297,16 @@ static void add(struct declarations *all, const struct declared *d)
     all->items[at] = *d;
 }
 
-/* The overload for the device, on one line. */
+/* The overload for the device, on one line. That of a virtual function is not virtual: the device's
+ * table has no function of the host, nor has a derived class one that overrides it for the device.
+ */
 static void write_overload(const struct cuda_text *x, const struct declared *d, struct strbuf *out)
 {
+    static const char *const left_out[] = {"virtual", "override", "final"};
     for (int i = d->begin; i < d->end; i++) {
         const struct token *t = cuda_text_token(x, i);
+        if (is_one_of(x, i, left_out, WEIR_COUNT(left_out)))
+            continue;
         if (i == d->specifiers && !d->is_inline)
             sb_printf(out, "inline ");
         if (i == d->name)
@@ -299,6 +319,19 @@ static void write_overload(const struct cuda_text *x, const struct declared *d, 
     }
     sb_printf(out, " { ::__weir_host_called(__PRETTY_FUNCTION__, __builtin_FILE(), "
                    "__builtin_LINE()); } ");
+}
+
+/* Whether one of the calls is in a kernel, or nobody knows. */
+static bool kernels_call(const struct cuda_text *x, const char *text,
+                         const struct host_calls *calls)
+{
+    for (size_t i = 0; calls->kernels && i < calls->callers.count; i++) {
+        const char *p = specifier_place_find(text, &calls->callers.items[i]);
+        int token = p != NULL ? token_at(x, p) : NONE;
+        if (token == NONE || kernel_bodies_hold(x, token))
+            return true;
+    }
+    return false;
 }
 
 int host_calls_write(const char *text, const struct host_calls *calls, struct strbuf *out)
@@ -314,7 +347,8 @@ int host_calls_write(const char *text, const struct host_calls *calls, struct st
     struct declarations all = {0};
     struct declared d;
     cuda_text_read(&x, text);
-    for (size_t i = 0; i < calls->places.count; i++) {
+    bool refused = kernels_call(&x, text, calls);
+    for (size_t i = 0; !refused && i < calls->places.count; i++) {
         char *key = key_of(&calls->places.items[i]);
         const char *p = list_has(&calls->left, key)
                             ? NULL
@@ -324,7 +358,7 @@ int host_calls_write(const char *text, const struct host_calls *calls, struct st
         if (name != NONE && read_declared(&x, name, &d))
             add(&all, &d);
     }
-    for (size_t i = 0; i < calls->library.count; i++)
+    for (size_t i = 0; !refused && i < calls->library.count; i++)
         if (find_library(&x, calls->library.items[i], &d))
             add(&all, &d);
     if (all.count > 0)

@@ -7,11 +7,11 @@
  * has none of it.
  *
  * clang lets code of the device alone call such an overload, too, so nothing is mended in a file
- * where that calls functions of the host, which nvcc refuses as well. Nor is it where kernels
- * launch kernels: clang does not tell them from __host__ __device__ functions there (launches.h).
+ * where that calls functions of the host, which nvcc refuses as well. Where kernels launch kernels,
+ * clang does not tell them from __host__ __device__ functions (launches.h): there the text says
+ * whether the call is in a kernel, and nothing is mended where it does not.
  *
- * Left as they are: virtual functions, destructors, functions with `...`, friends, types that only
- * the body tells. */
+ * Left as they are: destructors, friends, types that only the body tells. */
 #ifndef WEIRCC_SOURCE_HOST_CALLS_H
 #define WEIRCC_SOURCE_HOST_CALLS_H
 
@@ -20,12 +20,13 @@
 #include "weircc/source/specifiers.h"
 
 struct host_calls {
-    struct specifier_places places; /* where the functions are declared */
-    struct strlist library;         /* names of those of C, whose places clang does not tell */
-    struct strlist left;            /* places where a constructor has to initialize members */
-    struct strlist warnings;        /* about the calls */
-    bool kernels;                   /* clang takes kernels for __host__ __device__ functions */
-    bool all;                       /* clang is asked for all its messages before any is mended */
+    struct specifier_places places;  /* where the functions are declared */
+    struct specifier_places callers; /* where they are called, if kernels are in doubt */
+    struct strlist library;          /* names of those of C, whose places clang does not tell */
+    struct strlist left;             /* places where a constructor has to initialize members */
+    struct strlist warnings;         /* about the calls */
+    bool kernels;                    /* clang takes kernels for __host__ __device__ functions */
+    bool all;                        /* clang is asked for all its messages before any is mended */
 };
 
 /* Adds what clang's messages (not coloured) say. True when there was something new. */

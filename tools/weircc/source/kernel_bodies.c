@@ -97,3 +97,17 @@ void kernel_bodies_empty(const char *text, struct strbuf *out)
     cuda_text_write_blank(&x, cuda_text_count(&x), out);
     cuda_text_free(&x);
 }
+
+bool kernel_bodies_hold(const struct cuda_text *x, int token)
+{
+    for (int i = 0; i < token; i++) {
+        struct attribute a = {.x = x};
+        if (!cuda_text_is(x, i, "__attribute__"))
+            continue;
+        i = cuda_text_read_attribute(x, i, read_word, &a);
+        int body = a.sides.global ? find_body(x, i + 1) : NONE;
+        if (body != NONE && body < token && token < x->match[body])
+            return true;
+    }
+    return false;
+}

@@ -11,11 +11,15 @@
 #define WEIRCC_KERNEL_BODIES_H
 
 #include "base/base.h"
+#include "weircc/source/cuda_text.h"
 
 /* Whether clang's messages about the host half are of constants. */
 bool kernel_bodies_may_be_why(const char *messages);
 
 /* Empties the bodies in preprocessed text; appends the result. */
 void kernel_bodies_empty(const char *text, struct strbuf *out);
+
+/* Whether the token is in the body of a kernel. */
+bool kernel_bodies_hold(const struct cuda_text *x, int token);
 
 #endif
