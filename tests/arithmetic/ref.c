@@ -157,12 +157,24 @@ static uint64_t hardware(unsigned op, bool is_double, const uint64_t *s, enum mo
     return out;
 }
 
-/* x + y in quad precision; where bits are lost at a value of the format, a bit beside it, so that
- * rounding sees on which side the sum lies. */
+/* Is v, which is finite, a value of the format or half-way between two? There bits beyond v decide
+ * how it is rounded. */
+static bool on_edge(const struct format *f, quad v)
+{
+    uint64_t bits = format_bits(f, v, RZ);
+    quad below = format_value(f, bits), beyond = format_value(f, bits + 1) - below;
+    if (beyond - beyond !=
+        0) /* the greatest value: what follows it is as far as what precedes it */
+        beyond = below - format_value(f, bits - 1);
+    return v == below || (v - below) * 2 == beyond;
+}
+
+/* x + y in quad precision; where bits are lost on an edge, a bit beside it, so that rounding sees
+ * on which side the sum lies. */
 static quad sum_beside(const struct format *f, quad x, quad y)
 {
     quad s = x + y, z = s - x, lost = (x - (s - z)) + (y - z);
-    if (!(lost != 0) || is_nan(lost) || format_value(f, format_bits(f, s, RZ)) != s)
+    if (!(lost != 0) || is_nan(lost) || !on_edge(f, s))
         return s;
     quad bit = (s < 0 ? -s : s) * (quad)0x1p-100;
     return lost > 0 ? s + bit : s - bit;
