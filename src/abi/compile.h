@@ -74,8 +74,9 @@ enum jit_flag {
         1u << 16, /* as JIT_TIER_BASELINE gives it: optimized code is to be had, by jit_tier_up */
     JIT_CODE_OSR_ENTRY =
         1u << 17, /* blocks that have left baseline code may go on in it (JIT_OSR_EXIT) */
-    JIT_CODE_STREAMS = 1u << 18, /* a call runs all of its blocks row by row of their threads */
-    JIT_CODE_PANELS = 1u << 19,  /* blocks are at work for long: their order is worth something */
+    JIT_CODE_STREAMS = 1u << 18,  /* a call runs all of its blocks row by row of their threads */
+    JIT_CODE_PANELS = 1u << 19,   /* blocks are at work for long: their order is worth something */
+    JIT_CODE_COLLECTS = 1u << 20, /* a call adds to memory at its end what its blocks have summed */
 };
 
 /* Stages to print (`weir dump`): text of each requested stage is appended to out. */

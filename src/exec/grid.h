@@ -45,6 +45,7 @@ struct grid_kernel {
     uint32_t local_align;
     bool can_suspend;    /* has polling loops */
     bool streams;        /* goes through the blocks of a call row by row of their threads */
+    bool collects;       /* a call has work at its end, for which all cores want the same memory */
     uint32_t panel;      /* blocks are handed out by panels of so many columns of the grid, from top
                             to bottom of each; 0: row by row */
     bool builtin;        /* ours, not the program's: copies and the like */

@@ -9,9 +9,11 @@
 #include "exec/run.h"
 
 enum {
-    CHUNK_NS = 20000, /* how long one handed-out run of blocks should take */
-    DEBUG_FRAMES = 3  /* clang's frames of code for debuggers take up to twice the bytes of nvcc's,
-                         and programs set the limit by nvcc's */
+    CHUNK_NS = 20000,      /* how long one handed-out run of blocks should take */
+    COLLECTED_NS = 100000, /* the same where each run has work at its end: waits for other cores */
+    COLLECTED_LEAST = 16,  /* there are part of it, so that it must not make runs short, either */
+    DEBUG_FRAMES = 3 /* clang's frames of code for debuggers take up to twice the bytes of nvcc's,
+                        and programs set the limit by nvcc's */
 };
 
 static _Atomic uint64_t gridids;
@@ -115,8 +117,8 @@ static uint64_t whole_rows(const struct grid_run *run, uint64_t n, uint64_t most
     return n < row ? row : n / row * row;
 }
 
-/* How many blocks to hand out at once: as many as take CHUNK_NS, fewer towards the end so that all
- * workers finish together. */
+/* How many blocks to hand out at once: as many as take CHUNK_NS (COLLECTED_NS), fewer towards the
+ * end so that all workers finish together. */
 static uint64_t chunk_size(struct grid_run *run)
 {
     uint64_t block_ns = atomic_load_explicit(&run->launch.kernel->block_ns, memory_order_relaxed);
@@ -124,7 +126,13 @@ static uint64_t chunk_size(struct grid_run *run)
     uint64_t left = next < run->total ? run->total - next : 0;
     if (block_ns == 0 || left == 0)
         return 1;
-    uint64_t n = CHUNK_NS / block_ns + 1, fair = left / (2 * (uint64_t)run->workers) + 1;
+    uint64_t fair = left / (2 * (uint64_t)run->workers) + 1;
+    if (run->launch.kernel->collects) {
+        uint64_t n = COLLECTED_NS / block_ns + 1;
+        n = n < fair ? n : fair;
+        return n > COLLECTED_LEAST ? n : left < COLLECTED_LEAST ? left : COLLECTED_LEAST;
+    }
+    uint64_t n = CHUNK_NS / block_ns + 1;
     return n < fair ? whole_rows(run, n, fair) : fair;
 }
 

@@ -290,15 +290,16 @@ static inline void block_run_alone(struct grid_worker *w, struct outcome *o)
 }
 
 /* Blocks after the first that one call may run. What streams goes through a row of threads of all
- * of them: the longer, the better for the CPU's prefetching. */
-enum { ROW_BLOCKS = 31, STREAM_BLOCKS = 127 };
+ * of them: the longer, the better for the CPU's prefetching. What collects should end rarely. */
+enum { ROW_BLOCKS = 31, STREAM_BLOCKS = 127, COLLECTED_BLOCKS = 511 };
 
 /* How many of `left` blocks more may be run in the call that runs this one: they follow it in x. */
 static inline uint32_t row_more(const struct grid_run *run, const struct jit_block *j,
                                 uint64_t left)
 {
     uint32_t x = run->launch.grid[0] - 1 - j->ctaid[0];
-    uint32_t most = run->launch.kernel->streams ? STREAM_BLOCKS : ROW_BLOCKS;
+    const struct grid_kernel *k = run->launch.kernel;
+    uint32_t most = k->collects ? COLLECTED_BLOCKS : k->streams ? STREAM_BLOCKS : ROW_BLOCKS;
     x = x < most ? x : most;
     return left < x ? (uint32_t)left : x;
 }
