@@ -49,13 +49,13 @@ static inline bool is_uniform(const struct uniformity *s)
 
 struct jreg {
     const char *name;
-    uint8_t type;  /* enum ptx_type as declared */
-    uint8_t remat; /* cheap to compute again after a suspension, from what never changes */
-    bool same;     /* one value for the whole block, in kernels in lockstep */
-    bool repeats;  /* all of its segments have the same values (repeated_segments.c) */
+    uint8_t type;          /* enum ptx_type as declared */
+    uint8_t remat;         /* cheap to compute again after a suspension, from what never changes */
+    bool same;             /* one value for the whole block, in kernels in lockstep */
+    bool repeats;          /* all of its segments have the same values (repeated_segments.c) */
     uint8_t repeats_after; /* lanes after which its values repeat while all are active: 8, 16;
                               0: they do not, or it is not known */
-    bool read;     /* some instruction or branch reads it */
+    bool read;             /* some instruction or branch reads it */
     int32_t ndefs;
     int32_t def; /* the only defining instruction when ndefs == 1 */
     struct uniformity uniformity;
@@ -230,12 +230,16 @@ bool jit_same_prototype(const struct ptx_func *a, const struct ptx_func *b);
  */
 bool jit_lane_may_run(const struct jkernel *k, const struct ptx_instr *i);
 
-/* What a register of a loop grows by in each iteration: `times` the value of register `step`, which
- * the loop does not write. */
+/* What a register of a loop grows by in each iteration: `times` the values of registers `step`,
+ * which a counter is increased by, and `factor`, which it is multiplied by. The loop writes
+ * neither; -1: there is none. */
 struct jgrowth {
-    int32_t step;
+    int32_t step, factor;
     int64_t times;
 };
+/* Does the register grow, in each iteration of the innermost loop of header h, by the same amount
+ * in all lanes? */
+bool jit_loop_growth(const struct jkernel *k, int32_t h, int32_t reg, struct jgrowth *g);
 /* Does the register grow, in each iteration of the innermost loop of header h, by an amount that
  * follows from the size of the grid? */
 bool jit_grid_growth(const struct jkernel *k, int32_t h, int32_t reg, struct jgrowth *g);

@@ -56,8 +56,8 @@ static int32_t writer(const struct jkernel *k, int32_t h, int32_t reg)
     return found;
 }
 
-/* Of two operands of a sum the register that the loop writes, if the other is something that it
- * does not write; -1: it is not so. `other` is set to the other one. */
+/* Of two operands of a sum or product the register that the loop writes, if the other is something
+ * that it does not write; -1: it is not so. `other` is set to the other one. */
 static int32_t moving(const struct jkernel *k, int32_t h, const struct ptx_instr *i,
                       const struct ptx_operand **other)
 {
@@ -73,12 +73,11 @@ static int32_t moving(const struct jkernel *k, int32_t h, const struct ptx_instr
 }
 
 /* The counter itself: from its value at the end of an iteration back to that at its beginning there
- * are only sums with one register. */
-static bool grid_stride_counts(const struct jkernel *k, int32_t h, int32_t counter,
-                               struct jgrowth *g)
+ * are only sums, with one register or with numbers. */
+static bool counts(const struct jkernel *k, int32_t h, int32_t counter, struct jgrowth *g)
 {
     int32_t at = counter;
-    *g = (struct jgrowth){.step = -1};
+    *g = (struct jgrowth){.step = -1, .factor = -1};
     for (int n = 0; n < MAX_DEPTH; n++) {
         int32_t w = writer(k, h, at);
         if (w < 0)
@@ -89,17 +88,33 @@ static bool grid_stride_counts(const struct jkernel *k, int32_t h, int32_t count
         } else if (i->op == PTX_OP_add) {
             const struct ptx_operand *by;
             at = moving(k, h, i, &by);
-            if (at < 0 || by->kind != PTX_OPR_REG || (g->step >= 0 && g->step != by->reg))
+            int32_t step = by->kind == PTX_OPR_REG ? by->reg : -1;
+            if (at < 0 || (step < 0 && by->kind != PTX_OPR_IMM) ||
+                (g->times != 0 && g->step != step))
                 return false;
-            g->step = by->reg;
-            g->times++;
+            g->step = step;
+            g->times += step < 0 ? (int64_t)by->imm : 1;
         } else {
             return false;
         }
         if (at == counter)
-            return g->step >= 0;
+            return g->times != 0;
     }
     return false;
+}
+
+/* Multiplies what grows by an operand: a number, or one register that the loop does not write. */
+static bool scale(const struct jkernel *k, int32_t h, const struct ptx_operand *by,
+                  struct jgrowth *g)
+{
+    if (by->kind == PTX_OPR_IMM) {
+        g->times *= (int64_t)by->imm;
+        return true;
+    }
+    if (by->kind != PTX_OPR_REG || g->factor >= 0 || writer(k, h, by->reg) != NOBODY)
+        return false;
+    g->factor = by->reg;
+    return true;
 }
 
 static bool grows(const struct jkernel *k, int32_t h, int32_t reg, int depth, struct jgrowth *g)
@@ -108,7 +123,7 @@ static bool grows(const struct jkernel *k, int32_t h, int32_t reg, int depth, st
     if (depth == 0 || w < 0)
         return false;
     if (k->regs[reg].ndefs > 1)
-        return grid_stride_counts(k, h, reg, g);
+        return counts(k, h, reg, g);
     const struct ptx_instr *i = &k->instrs[w];
     const struct ptx_operand *x = &i->operands[1], *y = &i->operands[2];
     int32_t from;
@@ -121,13 +136,26 @@ static bool grows(const struct jkernel *k, int32_t h, int32_t reg, int depth, st
         return from >= 0 && grows(k, h, from, depth - 1, g);
     case PTX_OP_mul:
     case PTX_OP_mad:
+        from = moving(k, h, i, &y);
+        return from >= 0 && grows(k, h, from, depth - 1, g) && scale(k, h, y, g);
     case PTX_OP_shl:
         if (x->kind != PTX_OPR_REG || y->kind != PTX_OPR_IMM || !grows(k, h, x->reg, depth - 1, g))
             return false;
-        g->times *= i->op == PTX_OP_shl ? (int64_t)1 << (y->imm & 31) : (int64_t)y->imm;
+        g->times *= (int64_t)1 << (y->imm & 31);
         return true;
     default: return false;
     }
+}
+
+static bool uniform_or_none(const struct jkernel *k, int32_t reg)
+{
+    return reg < 0 || is_uniform(&k->regs[reg].uniformity);
+}
+
+bool jit_loop_growth(const struct jkernel *k, int32_t h, int32_t reg, struct jgrowth *g)
+{
+    return grows(k, h, reg, MAX_DEPTH, g) && uniform_or_none(k, g->step) &&
+           uniform_or_none(k, g->factor);
 }
 
 /* Does a value follow from the size of the grid? */
@@ -151,7 +179,8 @@ static bool from_grid(const struct jkernel *k, int32_t reg, int depth)
 
 bool jit_grid_growth(const struct jkernel *k, int32_t h, int32_t reg, struct jgrowth *g)
 {
-    return grows(k, h, reg, MAX_DEPTH, g) && from_grid(k, g->step, MAX_DEPTH);
+    return jit_loop_growth(k, h, reg, g) && g->step >= 0 && g->factor < 0 &&
+           from_grid(k, g->step, MAX_DEPTH);
 }
 
 /* ---- which loop ---- */

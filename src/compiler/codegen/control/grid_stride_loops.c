@@ -138,6 +138,34 @@ static int64_t iterations_ahead(const struct codegen *cg)
     return locks(k, cg->cur->loop) ? LOCKED_AHEAD : 0;
 }
 
+/* Is it in a loop over barriers that is being emitted, such as one that fills tiles of shared
+ * memory and then works on them? While it works, memory is idle. */
+static bool loops_over_barrier(const struct codegen *cg)
+{
+    const struct jkernel *k = cg->k;
+    if (!cg->in_converged_copy || cg->cur == NULL || cg->cur->loop < 0 || !k->lockstep ||
+        k->barrier_loop != 0 || k->opt->checked)
+        return false;
+    for (int32_t b = cg->cur->loop; b < k->nblocks; b++)
+        if (k->blocks[b].loop == cg->cur->loop && k->blocks[b].term == TERM_SUSPEND &&
+            k->blocks[b].suspend == SUSPEND_BARRIER)
+            return true;
+    return false;
+}
+
+/* i64: the value of a register that all lanes have in common, 1 for none. */
+static LLVMValueRef factor_of(struct codegen *cg, int32_t reg)
+{
+    if (reg < 0)
+        return c64(cg, 1);
+    struct ptx_operand o = {.kind = PTX_OPR_REG, .reg = reg};
+    bool wide = ptx_type_bits((enum ptx_type)cg->k->regs[reg].type) == 64;
+    LLVMValueRef v = operand_scalar(cg, &o, wide ? PTX_S64 : PTX_S32, SEG_WARP, 0);
+    return wide ? v : LLVMBuildSExt(cg->alu.b, v, cg->i64, "");
+}
+
+/* What is read in the next iteration over barriers comes into the second cache: rows of a power of
+ * two of bytes share one set of the first one, which has fewer ways than a tile has rows. */
 void interleave_prefetch(struct codegen *cg, const struct ptx_operand *at, unsigned space,
                          const LLVMValueRef *p, int n, uint64_t bytes)
 {
@@ -145,20 +173,24 @@ void interleave_prefetch(struct codegen *cg, const struct ptx_operand *at, unsig
     LLVMBuilderRef b = cg->alu.b;
     struct jgrowth g;
     int64_t ahead = iterations_ahead(cg);
-    if (ahead == 0 || (space != PTX_SPACE_GLOBAL && space != PTX_SPACE_GENERIC) || at->reg < 0 ||
-        !jit_grid_growth(k, cg->cur->loop, at->reg, &g))
+    uint64_t cache = 3;
+    if ((space != PTX_SPACE_GLOBAL && space != PTX_SPACE_GENERIC) || at->reg < 0)
         return;
-    struct ptx_operand o = {.kind = PTX_OPR_REG, .reg = g.step};
-    bool wide = ptx_type_bits((enum ptx_type)k->regs[g.step].type) == 64;
-    LLVMValueRef step = operand_scalar(cg, &o, wide ? PTX_S64 : PTX_S32, SEG_WARP, 0);
-    if (!wide)
-        step = LLVMBuildSExt(b, step, cg->i64, "");
-    step = LLVMBuildMul(b, step, c64(cg, (uint64_t)(g.times * ahead)), "");
+    if (ahead == 0 || !jit_grid_growth(k, cg->cur->loop, at->reg, &g)) {
+        if (!loops_over_barrier(cg) || !jit_loop_growth(k, cg->cur->loop, at->reg, &g) ||
+            (g.step < 0 && g.factor < 0 && g.times < LINE && g.times > -LINE))
+            return;
+        ahead = 1;
+        cache = 2;
+    }
+    LLVMValueRef step = c64(cg, (uint64_t)(g.times * ahead));
+    step = LLVMBuildMul(b, step, factor_of(cg, g.step), "");
+    step = LLVMBuildMul(b, step, factor_of(cg, g.factor), "");
     for (int s = 0; s < n; s++)
         for (uint64_t line = 0; line < bytes; line += LINE) {
             LLVMValueRef args[4] = {byte_offset(cg, byte_offset(cg, p[s], step), c64(cg, line)),
-                                    c32(cg, 0) /* to be read */,
-                                    c32(cg, 3) /* into the first cache */, c32(cg, 1) /* data */};
+                                    c32(cg, 0) /* to be read */, c32(cg, cache),
+                                    c32(cg, 1) /* data */};
             intrinsic(cg, "llvm.prefetch", &cg->ptr, 1, args, 4);
         }
 }

@@ -1,0 +1,52 @@
+#!/bin/sh
+# usage: tile_prefetch.sh WEIR: a loop over barriers that fills tiles prefetches what its next iteration reads, where an
+# address grows by lines or by rows in each; not what grows by less than a line.
+set -eu
+weir=$1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+# kernel NAME STEP: a sum over tiles of a vector, whose address grows by an operand in each iteration
+kernel()
+{
+    cat <<PTX
+.visible .entry $1(.param .u64 in, .param .u64 out, .param .u32 pitch, .param .u32 n)
+.reqntid 256, 1, 1
+{
+.reg .b32 %t, %i, %n, %pitch, %at; .reg .f32 %v, %s; .reg .b64 %p, %q, %o, %step, %a, %b; .reg .pred %more;
+.shared .align 4 .b8 tile_$1[1024];
+ld.param.u64 %p, [in]; ld.param.u64 %q, [out]; ld.param.u32 %pitch, [pitch]; ld.param.u32 %n, [n];
+mov.u32 %t, %tid.x; mul.wide.u32 %o, %t, 4; add.s64 %a, %p, %o; add.s64 %b, %q, %o; shl.b32 %at, %t, 2;
+mul.wide.u32 %step, %pitch, 4;
+mov.u32 %i, tile_$1; add.s32 %at, %at, %i; mov.f32 %s, 0f00000000; mov.u32 %i, 0;
+LOOP:
+ld.global.f32 %v, [%a]; st.shared.f32 [%at], %v; bar.sync 0;
+ld.shared.f32 %v, [tile_$1]; add.f32 %s, %s, %v; bar.sync 0;
+add.s64 %a, %a, $2; add.s32 %i, %i, 1; setp.lt.u32 %more, %i, %n; @%more bra LOOP;
+st.global.f32 [%b], %s; ret;
+}
+PTX
+}
+{
+    printf '.version 8.0\n.target sm_80\n.address_size 64\n'
+    kernel lines 1024
+    kernel rows %step
+    kernel close 4
+} > "$dir/tiles.ptx"
+
+status=0
+# expect KERNEL MANY: are there prefetches into the second cache, for reading: "some" or "no"
+expect()
+{
+    "$weir" dump --ir --kernel "$1" "$dir/tiles.ptx" > "$dir/ir"
+    found=no
+    grep -q '@llvm.prefetch.p0(ptr [^,]*, i32 0, i32 2,' "$dir/ir" && found=some
+    if [ "$found" != "$2" ]; then
+        echo "failed: $1 has $found prefetches, not $2"
+        status=1
+    fi
+}
+expect lines some
+expect rows some
+expect close no
+exit $status
