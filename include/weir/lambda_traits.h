@@ -4,9 +4,16 @@
  * declaration stands: of a lambda marked __device__, a declaration of the host finds no operator()
  * to call. So a closure type that one of the device can call and one of the host cannot is an
  * extended __device__ lambda. One that both can call counts as
- * __host__ __device__; clang makes that of every lambda without specifiers, too. Lambdas whose
- * parameters are deduced (auto) have no one type to ask about: they are neither. Types of results
- * are never lost, unlike nvcc's. */
+ * __host__ __device__; clang makes that of every lambda without specifiers, too. Types of results
+ * are never lost, unlike nvcc's.
+ *
+ * A lambda whose parameters are deduced (auto) has no one type to ask about, and may be called by
+ * nothing but what it is written for: clang would compile its body to learn the result. So it gets
+ * a rival of the device with the same parameters. A call of either is ambiguous, which is known
+ * before the body is looked at, if the lambda is of the device alone; one that the host may call as
+ * well is second to the rival. Such lambdas are of the device or neither; nvcc has none that are
+ * __host__ __device__. Those with a pack, or with parameters of types of their own besides, are
+ * neither. */
 #ifndef WEIR_LAMBDA_TRAITS_H
 #define WEIR_LAMBDA_TRAITS_H
 
@@ -77,14 +84,67 @@ template <typename T> __attribute__((host, device)) constexpr bool __weir_lambda
     return __weir_lambda_named(__PRETTY_FUNCTION__);
 }
 
-template <typename T, bool closure = __weir_lambda_closure<T>(), typename = void>
-struct __weir_lambda_kind {
-    static constexpr bool host = false, device = false;
+/* What generic lambdas are called with. It is little, so that few constraints take it: a lambda
+ * with constraints that are met would be first. */
+class __weir_lambda_probe
+{
+    __weir_lambda_probe &operator=(const __weir_lambda_probe &);
+
+  public:
+    __attribute__((host, device)) __weir_lambda_probe(const __weir_lambda_probe &);
+};
+
+/* Rivals of lambdas that are mutable or not, with up to four parameters. */
+#define __WEIR_LAMBDA_RIVALS(name, qualifier)                                                      \
+    struct name {                                                                                  \
+        template <typename A> __attribute__((device)) char operator()(A) qualifier;                \
+        template <typename A, typename B> __attribute__((device)) char operator()(A, B) qualifier; \
+        template <typename A, typename B, typename C>                                              \
+        __attribute__((device)) char operator()(A, B, C) qualifier;                                \
+        template <typename A, typename B, typename C, typename D>                                  \
+        __attribute__((device)) char operator()(A, B, C, D) qualifier;                             \
+    }
+__WEIR_LAMBDA_RIVALS(__weir_lambda_rival, const);
+__WEIR_LAMBDA_RIVALS(__weir_lambda_mutable_rival, );
+#undef __WEIR_LAMBDA_RIVALS
+
+template <typename F, typename Rival> struct __weir_lambda_contest : F, Rival {
+    using F::operator();
+    using Rival::operator();
+};
+template <typename F, typename... A>
+__attribute__((device)) auto __weir_lambda_decided(int)
+    -> decltype(__weir_lambda_value<F &>()(__weir_lambda_value<A &>()...), char());
+template <typename F, typename... A> __attribute__((device)) long __weir_lambda_decided(...);
+
+template <typename F, typename... A> struct __weir_lambda_undecided {
+    static constexpr bool value =
+        sizeof(__weir_lambda_decided<const __weir_lambda_contest<F, __weir_lambda_rival>, A...>(
+            0)) != 1 ||
+        sizeof(__weir_lambda_decided<__weir_lambda_contest<F, __weir_lambda_mutable_rival>, A...>(
+            0)) != 1;
+};
+template <typename F> struct __weir_lambda_generic {
+    typedef __weir_lambda_probe P;
+    static constexpr bool device =
+        __weir_lambda_undecided<F, P>::value || __weir_lambda_undecided<F, P, P>::value ||
+        __weir_lambda_undecided<F, P, P, P>::value || __weir_lambda_undecided<F, P, P, P, P>::value;
+};
+
+template <typename T, typename = void> struct __weir_lambda_closure_kind {
+    static constexpr bool host = false;
+    static constexpr bool device = __weir_lambda_generic<T>::device;
 };
 template <typename T>
-struct __weir_lambda_kind<T, true, typename __weir_lambda_void<decltype(&T::operator())>::type> {
+struct __weir_lambda_closure_kind<T, typename __weir_lambda_void<decltype(&T::operator())>::type> {
     static constexpr bool host = sizeof(__weir_lambda_host<T>(&T::operator())) == 1;
     static constexpr bool device = sizeof(__weir_lambda_device<T>(&T::operator())) == 1;
+};
+
+template <typename T, bool closure = __weir_lambda_closure<T>()> struct __weir_lambda_kind {
+    static constexpr bool host = false, device = false;
+};
+template <typename T> struct __weir_lambda_kind<T, true> : __weir_lambda_closure_kind<T> {
 };
 
 #define __nv_is_extended_device_lambda_closure_type(...)                                           \

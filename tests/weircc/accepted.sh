@@ -48,6 +48,11 @@ int main()
            kind([=] __device__(float &f, int) mutable -> float { return f = n++; }), kind([] __device__() {}) * kind([] __device__(int) noexcept {}),
            kind([=] __host__ __device__(int i) { return i + n; }), kind([] __host__(int) {}),
            kind([=] __device__(auto i) { return i + n; }), kind(Functor()), kind(3), kind(&n));
+    printf("generic %d %d %d %d %d %d\n", kind([=] __device__(auto i) mutable { return n += i; }),
+           kind([] __device__(const auto &i, auto &j, auto &&k, auto l) { return i + j + k + l; }),
+           kind([=] __device__(auto i, auto j) -> int { return i.none(j); }), kind([=](auto i) { return i + n; }),
+           kind([=] __host__ __device__(auto i, auto j) { return i + j; }), kind([] __host__(auto i) { return i + 1; }));
+    launch(p, [=] __device__(auto i) { return i + 41; });
     launch(p, [=] __device__(int i) { return i + 40 + n; });
     printf("%d %s\n", cudaDeviceSynchronize(), cudaGetErrorName(cudaGetLastError()));
     printf("is %d\n", *p);
@@ -57,7 +62,8 @@ for std in c++14 c++17 c++20; do
     run weircc -std=$std --extended-lambda a.cu -o program
     ok
     run ./program
-    says "kinds 1 1 1 2 0 0 0 0 0"
+    says "kinds 1 1 1 2 0 1 0 0 0"
+    says "generic 1 1 1 0 0 0"
     says "is 42"
 done
 run weircc -std=c++17 a.cu -o program
