@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "weircc/device/llvm/clusters.h"
+#include "weircc/files/depfile.h"
+#include "weircc/files/files.h"
 #include "weircc/messages/excerpts.h"
 #include "weircc/messages/mended_messages.h"
 #include "weircc/source/kernel_bodies.h"
 #include "weircc/source/launches.h"
-#include "weircc/files/depfile.h"
-#include "weircc/files/files.h"
 
 char *intermediate(struct driver *dr, const char *source, const char *suffix)
 {
@@ -55,7 +55,8 @@ int run_compiler(struct compilation *c, struct strlist *argv, const char *phase,
 
 void show(struct compilation *c, struct strbuf *errors)
 {
-    if (errors->count > 0)
+    /* what was learnt from a first try is no news to who has ended the second */
+    if (errors->count > 0 && !work_interrupted())
         messages_show(&c->messages, errors->items);
     sb_free(errors);
 }
@@ -181,6 +182,27 @@ static bool learn_slips(struct compilation *c, const struct strbuf *errors)
     return more;
 }
 
+/* The exit status for source that clang has refused. nvcc preprocesses it by the host compiler, and
+ * has another front end where device code is all that is made. */
+static int refused_status(struct compilation *c, const struct strlist *command)
+{
+    struct driver *dr = c->dr;
+    enum phase phase = dr->build.phase;
+    if (dr->diag.text[0] != '\0' || phase == PHASE_PTX || phase == PHASE_CUBIN ||
+        phase == PHASE_FATBIN)
+        return 1;
+    struct strlist argv = {0};
+    struct strbuf ignored = {0};
+    list_add_all(&argv, NULL, command);
+    list_add(&argv, "-E");
+    list_add(&argv, "%s", c->job->input);
+    list_add(&argv, "-o");
+    list_add(&argv, "/dev/null");
+    int status = work_run(&dr->work, &argv, "clang (preprocess)", &ignored, &dr->diag);
+    sb_free(&ignored);
+    return status == 0 ? STATUS_FRONT_END : status;
+}
+
 int run_pass(struct compilation *c, enum pass pass, const struct strlist *command,
              const struct run *run)
 {
@@ -215,6 +237,7 @@ int run_pass(struct compilation *c, enum pass pass, const struct strlist *comman
     if (status == 0 && pass == PASS_DEVICE && !c->dr->options.given[OPT_disable_warnings])
         for (size_t i = 0; i < c->plan.host_calls.warnings.count; i++)
             sb_printf(&errors, "%s", c->plan.host_calls.warnings.items[i]);
+    bool said = errors.count > 0;
     show(c, &errors);
-    return status;
+    return status == 1 && said ? refused_status(c, command) : status;
 }

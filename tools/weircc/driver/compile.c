@@ -300,7 +300,7 @@ static int check_device(struct compilation *c, const struct strlist *command, co
         sb_free(messages);
     free(lined);
     free(ptx);
-    return fine || !said ? 0 : 1;
+    return fine || !said ? 0 : STATUS_DEVICE_CODE;
 }
 
 /* One run of the device pass, from the source to checked PTX. */
@@ -673,10 +673,28 @@ static int compile_host(struct compilation *c, const char *object)
 
 /* ---- PTX and fat binaries ---- */
 
+/* Refuses a PTX file that is none. */
+static int check_ptx_file(struct compilation *c)
+{
+    struct driver *dr = c->dr;
+    struct strbuf messages = {0};
+    if (c->job->kind != INPUT_PTX || dr->work.dryrun)
+        return 0;
+    char *ptx = file_read(c->job->input, NULL, &dr->diag);
+    bool fine = ptx != NULL && device_check_file(ptx, c->job->name, &messages);
+    int status = fine ? 0 : ptx != NULL ? STATUS_DEVICE_CODE : 1;
+    free(ptx);
+    show(c, &messages);
+    return status;
+}
+
 static int compile_device_code(struct compilation *c, const char *object)
 {
     struct driver *dr = c->dr;
     const char *input = c->job->input;
+    int checked = check_ptx_file(c);
+    if (checked != 0)
+        return checked;
     if (dr->build.phase == PHASE_FATBIN || dr->build.phase == PHASE_CUBIN)
         return make_output(c, input);
     if (c->job->kind == INPUT_FATBIN)

@@ -6,10 +6,10 @@
 #ifndef WEIRCC_DRIVER_H
 #define WEIRCC_DRIVER_H
 
+#include "weircc/files/work.h"
 #include "weircc/options/arch.h"
 #include "weircc/options/options.h"
 #include "weircc/toolkit/toolchain.h"
-#include "weircc/files/work.h"
 
 #define WEIRCC_CUDA_MAJOR 13
 #define WEIRCC_CUDA_MINOR 0
@@ -82,6 +82,10 @@ struct driver {
     struct build build;
     struct diag diag; /* the one fatal message */
 };
+
+/* Exit statuses other than 1 and those of the programs that are run. They are nvcc's, by what
+ * refuses the input there: the front end, or ptxas and nvlink. */
+enum { STATUS_FRONT_END = 2, STATUS_DEVICE_CODE = 255 };
 
 /* Decides. False and a message when the request makes no sense. */
 bool build_decide(struct driver *dr);

@@ -1,7 +1,7 @@
 /* After compilation: programs, shared and static libraries, device linking, running. */
 #include "weircc/driver/steps.h"
-#include "weircc/objects/device_link.h"
 #include "weircc/files/files.h"
+#include "weircc/objects/device_link.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,7 +90,9 @@ static int link_image(struct driver *dr)
     list_add(&files, "%s", ptx);
     device_link_inputs(dr, &files);
     int status = step_run_all(dr, STEP_DEVICE_LINK, &files);
-    if (status == 0)
+    if (status != 0)
+        status = STATUS_DEVICE_CODE;
+    else
         status = step_run(dr, p->linked_as == PHASE_CUBIN ? STEP_CUBIN : STEP_FATBIN, ptx,
                           p->output, NULL);
     return status;

@@ -29,6 +29,8 @@ static void on_signal(int signal)
         kill((pid_t)running_child, signal == SIGPIPE ? SIGTERM : signal);
 }
 
+bool work_interrupted(void) { return caught != 0; }
+
 static void take_signals(void)
 {
     for (size_t i = 0; i < WEIR_COUNT(ending_signals); i++) {

@@ -31,6 +31,9 @@ char *work_file(struct work *w, const char *source, const char *suffix, struct d
 int work_run(struct work *w, const struct strlist *argv, const char *phase, struct strbuf *errors,
              struct diag *d);
 
+/* Whether a signal has come that ends the process when the work is closed. */
+bool work_interrupted(void);
+
 /* Arguments as one line, each quoted for the shell where it must be. The caller frees it. */
 char *work_quoted(const struct strlist *argv);
 

@@ -110,13 +110,18 @@ static char *function_at(const char *ptx, int line)
     return NULL;
 }
 
+/* What is wrong, without the line that the message begins with. */
+static const char *without_line(const char *text)
+{
+    const char *after = strstr(text, ": ");
+    return strncmp(text, "line ", 5) == 0 && after != NULL ? after + 2 : text;
+}
+
 static void report_refused(const char *ptx, const char *with_lines, const char *source,
                            const struct diag *why, struct strbuf *messages)
 {
     char *place = place_of(with_lines, source), *function = function_at(ptx, why->line);
-    const char *text = why->text, *after = strstr(text, ": ");
-    if (strncmp(text, "line ", 5) == 0 && after != NULL)
-        text = after + 2;
+    const char *text = without_line(why->text);
     sb_printf(messages, "%s: error: in the PTX of %s%s%s: %s (line %d of what -ptx writes)\n",
               place, function != NULL ? "'" : "", function != NULL ? function : "this file",
               function != NULL ? "'" : "", text, why->line);
@@ -275,6 +280,24 @@ static void check_constants(struct report *r, const struct ptx_module *m)
     r->errors++;
 }
 
+/* Whether PTX is refused for what the device does not do, or for want of memory: that is said when
+ * it is loaded. */
+static bool is_of_the_device(const struct diag *why)
+{
+    return strstr(why->text, "supported") != NULL || why->out_of_memory;
+}
+
+bool device_check_file(const char *ptx, const char *source, struct strbuf *messages)
+{
+    struct diag why = {0};
+    struct ptx_module *m = ptx_parse(ptx, strlen(ptx), &why);
+    bool fine = m != NULL || is_of_the_device(&why);
+    ptx_free(m);
+    if (!fine)
+        sb_printf(messages, "%s:%d: error: %s\n", source, why.line, without_line(why.text));
+    return fine;
+}
+
 bool device_check(const char *ptx, const char *with_lines, const char *source, bool relocatable,
                   struct strbuf *messages, struct device_findings *found)
 {
@@ -284,8 +307,8 @@ bool device_check(const char *ptx, const char *with_lines, const char *source, b
     struct ptx_module *m = ptx_parse(ptx, strlen(ptx), &why);
     *found = (struct device_findings){0};
     if (m == NULL) {
-        if (strstr(why.text, "supported") != NULL || why.out_of_memory)
-            return true; /* the device's matter */
+        if (is_of_the_device(&why))
+            return true;
         found->needs_lines = true;
         report_refused(ptx, with_lines, source, &why, messages);
         return false;

@@ -24,4 +24,8 @@ struct device_findings {
 bool device_check(const char *ptx, const char *with_lines, const char *source, bool relocatable,
                   struct strbuf *messages, struct device_findings *found);
 
+/* Appends a message about a file of PTX that has what PTX does not have. True when it has nothing
+ * of that. */
+bool device_check_file(const char *ptx, const char *source, struct strbuf *messages);
+
 #endif
