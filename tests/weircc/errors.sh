@@ -33,7 +33,7 @@ exists a.cu
 bad "machine code of a GPU" m.cubin
 echo '.version 8.5' >a.ptx
 bad ".ptx files are only allowed with" -c a.ptx
-bad "is not PTX" -fatbin a.ptx
+bad "a.ptx:2: error: the module has no .target" -fatbin a.ptx
 missing a.fatbin
 echo '"open' >opts
 bad "is not closed" -optf opts
