@@ -1,4 +1,5 @@
-/* elf: sections of an ELF file in memory. Private to src/container. */
+/* elf: sections of an ELF file in memory. For src/container and what reads or writes such files
+ * (src/nvfatbin). */
 #ifndef WEIR_CONTAINER_ELF_H
 #define WEIR_CONTAINER_ELF_H
 
@@ -18,5 +19,8 @@ struct elf_bytes {
 bool container_elf_open(const void *data, size_t limit, struct elf_file *out, struct diag *d);
 /* The section of that index; false: it has no bytes in the file. */
 bool container_elf_section(const struct elf_file *f, unsigned index, struct elf_bytes *out);
+
+/* Whether sections of that name hold fat binaries. */
+bool container_holds_fatbins(const char *section);
 
 #endif

@@ -1,6 +1,7 @@
 /* fatbin: see fatbin.h. The format as read off the compilers' output: a 16-byte header, then
  * entries, each with a header of its own that says what the payload is and how it is packed. */
 #include "container/fatbin.h"
+#include "container/container.h"
 
 #include <lz4.h>
 #include <stdlib.h>
@@ -104,6 +105,22 @@ static void take_own(struct entry *e, const uint8_t *h, uint64_t header)
     e->flags &= ~(uint64_t)(FLAG_LZ4 | FLAG_ZSTD);
 }
 
+/* What stands for a cubin (container.h) has PTX in it. */
+static void open_container(struct entry *e)
+{
+    size_t size = 0;
+    struct diag ignored = {0};
+    bool packed = (e->flags & (FLAG_LZ4 | FLAG_ZSTD)) != 0;
+    const char *ptx = e->kind == KIND_ELF && !packed && container_is_elf(e->payload, e->packed)
+                          ? container_find_ptx(e->payload, e->packed, &size, &ignored)
+                          : NULL;
+    if (ptx == NULL)
+        return;
+    e->kind = KIND_PTX;
+    e->payload = (const uint8_t *)ptx;
+    e->packed = size;
+}
+
 /* Reads the entry at `at`; *next is where the following one starts. */
 static bool read_entry(const uint8_t *p, uint64_t total, uint64_t at, struct entry *e,
                        uint64_t *next, struct diag *d)
@@ -125,6 +142,7 @@ static bool read_entry(const uint8_t *p, uint64_t total, uint64_t at, struct ent
     if (e->packed > payload)
         return diag_set(d, 0, 0, "fat binary: packed bytes beyond their entry");
     take_own(e, h, header);
+    open_container(e);
     *next = at + header + payload;
     return true;
 }

@@ -53,4 +53,38 @@ struct fatbin_wrapper {
 };
 bool fatbin_read_wrapper(const void *wrapper, struct fatbin_wrapper *out);
 
+enum fatbin_kind { FATBIN_PTX = 1, FATBIN_ELF = 2, FATBIN_LTO = 8 };
+
+/* What one entry of a fat binary is written from (weircc/objects/fatbin.h has the layout). */
+struct fatbin_part {
+    enum fatbin_kind kind;
+    unsigned arch;         /* 90 for compute_90 */
+    uint16_t minor, major; /* of what the payload is written in: of PTX the ISA */
+    uint64_t flags;
+    const char *name;    /* NULL: none */
+    const char *options; /* of the assembler, "": none; NULL: the entry has no place for them */
+    const char *own;     /* Weir's form of the PTX, if the payload is one for GPUs, else NULL; then
+                            there is no name, and no options */
+    size_t own_size;
+    const char *payload;
+    size_t size;
+    bool is_text; /* which ends with a NUL in the file */
+};
+enum {
+    FATBIN_64BIT = 0x1,
+    FATBIN_DEBUG = 0x2,
+    FATBIN_CUDA = 0x4,
+    FATBIN_OPENCL = 0x8,
+    FATBIN_LINUX = 0x10,
+    FATBIN_MAC = 0x20,
+    FATBIN_WINDOWS = 0x40,
+    FATBIN_ARCH_SPECIFIC = 0x100000,   /* of compute_90a */
+    FATBIN_FAMILY_SPECIFIC = 0x200000, /* of compute_100f */
+};
+
+/* Begins a fat binary, and says where; fatbin_add appends an entry; fatbin_end makes it whole. */
+size_t fatbin_begin(struct strbuf *out);
+void fatbin_add(struct strbuf *out, const struct fatbin_part *part);
+void fatbin_end(struct strbuf *out, size_t begin);
+
 #endif

@@ -83,7 +83,7 @@ static enum container_status add_fatbins(struct reading *r, const char *at, size
     return s;
 }
 
-static bool holds_fatbins(const char *section)
+bool container_holds_fatbins(const char *section)
 {
     static const char *const names[] = {".nv_fatbin", "__nv_relfatbin", "weir_rdc"};
     for (size_t n = 0; n < WEIR_COUNT(names); n++)
@@ -113,7 +113,7 @@ static enum container_status add_elf(struct reading *r, const void *data, size_t
     }
     enum container_status s = CONTAINER_NO_CODE;
     for (unsigned n = 1; n < f.count; n++)
-        if (container_elf_section(&f, n, &section) && holds_fatbins(section.name))
+        if (container_elf_section(&f, n, &section) && container_holds_fatbins(section.name))
             s = both(s, add_fatbins(r, section.at, section.size));
     return s;
 }

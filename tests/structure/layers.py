@@ -25,6 +25,7 @@ ALLOWED = {
     "ptx": {"base"},
     "container": {"base", "ptx"},
     "jitlink": {"base", "ptx", "container"},
+    "nvfatbin": {"base", "ptx", "container"},
     "ptxcompiler": {"base", "ptx", "container"},
     "nvrtc": {"base", "container"},
     "abi": {"base", "ptx"},

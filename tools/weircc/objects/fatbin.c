@@ -16,11 +16,6 @@
 #include "weircc/files/files.h"
 
 enum {
-    FATBIN_VERSION = 1,
-    KIND_PTX = 1,
-    FLAG_64BIT = 0x1,
-    FLAG_DEBUG = 0x2,
-    FLAG_LINUX = 0x10,
     ENTRY_LEAST = 64,                   /* bytes of an entry's header that all writers agree on */
     FLAGS_COMPRESSED = 0x2000 | 0x8000, /* LZ4, zstd */
 };
@@ -138,40 +133,23 @@ bool cubin_write(const char *ptx_path, const char *out_path, struct diag *d)
     return ok;
 }
 
-/* Bytes of a text with its NUL, padded. */
-static size_t padded(size_t size) { return (size + 1 + 7) & ~(size_t)7; }
-
-static void add_padded(struct strbuf *out, const char *text, size_t size)
-{
-    sb_append(out, text, size);
-    for (size_t i = size; i < padded(size); i++)
-        sb_append(out, "", 1);
-}
-
 /* Appends an entry with PTX; `own`, of `own_size`, is the form for Weir beside one for GPUs. */
 static void add_entry(struct strbuf *out, const char *ptx, size_t size, const struct ptx_head *head,
                       const char *own, size_t own_size)
 {
-    struct fatbin_own mark = {FATBIN_OWN_MAGIC, own_size};
-    struct fatbin_entry entry = {
-        .kind = KIND_PTX,
-        .always_0x101 = 0x101,
-        .header_size =
-            (uint32_t)(sizeof entry + (own != NULL ? sizeof mark + padded(own_size) : 0)),
-        .payload_size = padded(size),
-        .options_offset = offsetof(struct fatbin_entry, text_offset),
-        .minor = (uint16_t)head->minor,
-        .major = (uint16_t)head->major,
-        .arch = (uint32_t)head->arch,
-        .flags = FLAG_64BIT | FLAG_LINUX | (head->debug ? FLAG_DEBUG : 0),
-        .text_offset = offsetof(struct fatbin_entry, text),
-    };
-    sb_append(out, (const char *)&entry, sizeof entry);
-    if (own != NULL) {
-        sb_append(out, (const char *)&mark, sizeof mark);
-        add_padded(out, own, own_size);
-    }
-    add_padded(out, ptx, size);
+    fatbin_add(out, &(struct fatbin_part){
+                        .kind = FATBIN_PTX,
+                        .arch = (unsigned)head->arch,
+                        .minor = (uint16_t)head->minor,
+                        .major = (uint16_t)head->major,
+                        .flags = FATBIN_64BIT | FATBIN_LINUX | (head->debug ? FATBIN_DEBUG : 0),
+                        .options = "",
+                        .own = own,
+                        .own_size = own_size,
+                        .payload = ptx,
+                        .size = size,
+                        .is_text = true,
+                    });
 }
 
 bool fatbin_write(const char *ptx_path, const char *gpu_path, const char *out_path, struct diag *d)
@@ -184,15 +162,12 @@ bool fatbin_write(const char *ptx_path, const char *gpu_path, const char *out_pa
         ok = (gpu_ptx = read_ptx(gpu_path, &gpu_size, &gpu_head, d)) != NULL;
     struct strbuf out = {0};
     if (ok) {
-        struct fatbin_header header = {
-            .magic = FATBIN_MAGIC, .version = FATBIN_VERSION, .header_size = sizeof header};
-        sb_append(&out, (const char *)&header, sizeof header);
+        size_t begin = fatbin_begin(&out);
         if (gpu_ptx != NULL)
             add_entry(&out, gpu_ptx, gpu_size, &gpu_head, ptx, size);
         else
             add_entry(&out, ptx, size, &head, NULL, 0);
-        header.size = out.count - sizeof header;
-        memcpy(out.items, &header, sizeof header);
+        fatbin_end(&out, begin);
         ok = write_whole(out_path, &out, d);
     }
     sb_free(&out);
@@ -233,7 +208,7 @@ char *fatbin_read_ptx(const char *path, struct diag *d)
             memcpy(&entry, file + at, ENTRY_LEAST);
         whole = entry.header_size >= ENTRY_LEAST && entry.header_size <= size - at &&
                 entry.payload_size <= size - at - entry.header_size;
-        if (whole && entry.kind == KIND_PTX) {
+        if (whole && entry.kind == FATBIN_PTX) {
             compressed = (entry.flags & FLAGS_COMPRESSED) != 0;
             size_t bytes = entry.payload_size;
             const char *own = own_form(file + at, &entry, &bytes);
