@@ -25,7 +25,7 @@ try() {
     fi
 }
 
-headers=$(cd "$include" && ls -d ./*.h ./*.hpp cooperative_groups/*.h crt/*.h cccl/cuda/* cccl/cuda/std/* cccl/nv/* cccl/nvtx3/*.h |
+headers=$(cd "$include" && ls -d ./*.h ./*.hpp cooperative_groups/*.h crt/*.h nvtx3/*.h nvtx3/*.hpp cccl/cuda/* cccl/cuda/std/* cccl/nv/* cccl/nvtx3/*.h |
     grep -v '^cccl/cuda/std$' | sed 's|^\./||')
 # C++ by nature.
 only_cpp='^(cooperative_groups|cccl/|mma\.h|crt/mma\.h|cuda_pipeline|.*\.hpp)'

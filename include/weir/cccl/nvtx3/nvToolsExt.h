@@ -1,14 +1,18 @@
 /* nvtx3/nvToolsExt.h: marks and ranges for profilers ("NVTX C API"), for programs that take the
- * header from the toolkit. No tool listens, and so nothing is kept: every call does what NVTX does
- * when no tool was injected. NVIDIA's own headers, where a program brings them, come first.
+ * header from the toolkit. NVIDIA's own headers, where a program brings them, come first.
  *
- * Levels of nested ranges are counted by a tool; without one the functions return
- * NVTX_NO_PUSH_POP_TRACKING. */
+ * Who listens is a library that NVTX_INJECTION64_PATH names, as `weir run --trace` names Weir's
+ * driver. Without one every call does nothing; levels of nested ranges, which a tool counts, are
+ * NVTX_NO_PUSH_POP_TRACKING then. */
 #ifndef NVTX_VERSION
 #define NVTX_VERSION 3
 
+#include <dlfcn.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <wchar.h>
 
 #ifdef __cplusplus
@@ -72,37 +76,128 @@ typedef struct nvtxEventAttributes_v2 {
 typedef struct nvtxEventAttributes_v2 nvtxEventAttributes_t;
 #define NVTX_EVENT_ATTRIB_STRUCT_SIZE ((uint16_t)sizeof(nvtxEventAttributes_t))
 
+/* ---- the tool ---- */
+
+/* The library that NVTX_INJECTION64_PATH names is loaded by the first call and puts its functions
+ * into these tables, one for each module of NVTX. A program or library has them once. */
+enum {
+    WEIR_NVTX_CORE = 1,
+    WEIR_NVTX_CUDA = 2,
+    WEIR_NVTX_CUDART = 4,
+    WEIR_NVTX_CORE2 = 5,
+    WEIR_NVTX_MODULES = 6,
+    WEIR_NVTX_FUNCTIONS = 16
+};
+typedef void weir_nvtx_function(void);
+struct weir_nvtx_tables {
+    int state; /* 0: not looked for, 1: being loaded, 2: known */
+    weir_nvtx_function *functions[WEIR_NVTX_MODULES][WEIR_NVTX_FUNCTIONS];
+    weir_nvtx_function **places[WEIR_NVTX_MODULES][WEIR_NVTX_FUNCTIONS];
+};
+__attribute__((weak, visibility("hidden"))) struct weir_nvtx_tables weir_nvtx;
+
+struct weir_nvtx_callbacks {
+    size_t bytes;
+    int (*table_of)(int module, weir_nvtx_function ****table, unsigned *count);
+};
+
+NVTX_INLINE_STATIC int weir_nvtx_table_of(int module, weir_nvtx_function ****table, unsigned *count)
+{
+    int known = module == WEIR_NVTX_CORE || module == WEIR_NVTX_CUDA ||
+                module == WEIR_NVTX_CUDART || module == WEIR_NVTX_CORE2;
+    if (known && table != NULL)
+        *table = weir_nvtx.places[module];
+    if (known && count != NULL)
+        *count = WEIR_NVTX_FUNCTIONS;
+    return known;
+}
+NVTX_INLINE_STATIC const void *weir_nvtx_export(uint32_t table)
+{
+    static const struct weir_nvtx_callbacks callbacks = {sizeof callbacks, weir_nvtx_table_of};
+    return table == 1 ? &callbacks : NULL;
+}
+
+NVTX_INLINE_STATIC void weir_nvtx_load(void)
+{
+    typedef int initialize(const void *(*)(uint32_t));
+    const char *path = getenv("NVTX_INJECTION64_PATH");
+    void *library = path != NULL && *path != 0 ? dlopen(path, RTLD_LAZY) : NULL;
+    void *symbol = library != NULL ? dlsym(library, "InitializeInjectionNvtx2") : NULL;
+    initialize *begin = NULL;
+    int module, n;
+    for (module = 0; module < WEIR_NVTX_MODULES; module++)
+        for (n = 0; n < WEIR_NVTX_FUNCTIONS; n++)
+            weir_nvtx.places[module][n] = &weir_nvtx.functions[module][n];
+    if (symbol != NULL)
+        memcpy(&begin, &symbol, sizeof begin);
+    if (begin != NULL && begin(weir_nvtx_export) == 0)
+        memset(weir_nvtx.functions, 0, sizeof weir_nvtx.functions);
+}
+
+/* The tool's function; NULL: none. */
+NVTX_INLINE_STATIC weir_nvtx_function *weir_nvtx_find(int module, int id)
+{
+    int none = 0;
+    if (__atomic_load_n(&weir_nvtx.state, __ATOMIC_ACQUIRE) != 2) {
+        if (__atomic_compare_exchange_n(&weir_nvtx.state, &none, 1, 0, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_ACQUIRE)) {
+            weir_nvtx_load();
+            __atomic_store_n(&weir_nvtx.state, 2, __ATOMIC_RELEASE);
+        }
+        while (__atomic_load_n(&weir_nvtx.state, __ATOMIC_ACQUIRE) != 2)
+            sched_yield();
+    }
+    return weir_nvtx.functions[module][id];
+}
+
+/* A function of NVTX with the tool's function of that number in it. */
+#define WEIR_NVTX_FUNCTION(name, module, id, result, otherwise, parameters, arguments)             \
+    NVTX_INLINE_STATIC result name parameters                                                      \
+    {                                                                                              \
+        weir_nvtx_function *found = weir_nvtx_find(module, id);                                    \
+        return found != NULL ? ((result(*) parameters)found)arguments : otherwise;                 \
+    }
+#define WEIR_NVTX_ACTION(name, module, id, parameters, arguments)                                  \
+    NVTX_INLINE_STATIC void name parameters                                                        \
+    {                                                                                              \
+        weir_nvtx_function *found = weir_nvtx_find(module, id);                                    \
+        if (found != NULL)                                                                         \
+            ((void(*) parameters)found) arguments;                                                 \
+    }
+
+/* ---- functions ---- */
+
 /* clang-format off */
-NVTX_INLINE_STATIC void nvtxInitialize(const void *reserved) { (void)reserved; }
+NVTX_INLINE_STATIC void nvtxInitialize(const void *reserved) { (void)reserved; (void)weir_nvtx_find(WEIR_NVTX_CORE, 1); }
 
-NVTX_INLINE_STATIC void nvtxMarkEx(const nvtxEventAttributes_t *a) { (void)a; }
-NVTX_INLINE_STATIC void nvtxMarkA(const char *message) { (void)message; }
-NVTX_INLINE_STATIC void nvtxMarkW(const wchar_t *message) { (void)message; }
-NVTX_INLINE_STATIC nvtxRangeId_t nvtxRangeStartEx(const nvtxEventAttributes_t *a) { (void)a; return 0; }
-NVTX_INLINE_STATIC nvtxRangeId_t nvtxRangeStartA(const char *message) { (void)message; return 0; }
-NVTX_INLINE_STATIC nvtxRangeId_t nvtxRangeStartW(const wchar_t *message) { (void)message; return 0; }
-NVTX_INLINE_STATIC void nvtxRangeEnd(nvtxRangeId_t id) { (void)id; }
-NVTX_INLINE_STATIC int nvtxRangePushEx(const nvtxEventAttributes_t *a) { (void)a; return NVTX_NO_PUSH_POP_TRACKING; }
-NVTX_INLINE_STATIC int nvtxRangePushA(const char *message) { (void)message; return NVTX_NO_PUSH_POP_TRACKING; }
-NVTX_INLINE_STATIC int nvtxRangePushW(const wchar_t *message) { (void)message; return NVTX_NO_PUSH_POP_TRACKING; }
-NVTX_INLINE_STATIC int nvtxRangePop(void) { return NVTX_NO_PUSH_POP_TRACKING; }
-NVTX_INLINE_STATIC void nvtxNameCategoryA(uint32_t category, const char *name) { (void)category; (void)name; }
-NVTX_INLINE_STATIC void nvtxNameCategoryW(uint32_t category, const wchar_t *name) { (void)category; (void)name; }
-NVTX_INLINE_STATIC void nvtxNameOsThreadA(uint32_t thread, const char *name) { (void)thread; (void)name; }
-NVTX_INLINE_STATIC void nvtxNameOsThreadW(uint32_t thread, const wchar_t *name) { (void)thread; (void)name; }
+WEIR_NVTX_ACTION(nvtxMarkEx, WEIR_NVTX_CORE, 1, (const nvtxEventAttributes_t *a), (a))
+WEIR_NVTX_ACTION(nvtxMarkA, WEIR_NVTX_CORE, 2, (const char *message), (message))
+WEIR_NVTX_ACTION(nvtxMarkW, WEIR_NVTX_CORE, 3, (const wchar_t *message), (message))
+WEIR_NVTX_FUNCTION(nvtxRangeStartEx, WEIR_NVTX_CORE, 4, nvtxRangeId_t, 0, (const nvtxEventAttributes_t *a), (a))
+WEIR_NVTX_FUNCTION(nvtxRangeStartA, WEIR_NVTX_CORE, 5, nvtxRangeId_t, 0, (const char *message), (message))
+WEIR_NVTX_FUNCTION(nvtxRangeStartW, WEIR_NVTX_CORE, 6, nvtxRangeId_t, 0, (const wchar_t *message), (message))
+WEIR_NVTX_ACTION(nvtxRangeEnd, WEIR_NVTX_CORE, 7, (nvtxRangeId_t id), (id))
+WEIR_NVTX_FUNCTION(nvtxRangePushEx, WEIR_NVTX_CORE, 8, int, NVTX_NO_PUSH_POP_TRACKING, (const nvtxEventAttributes_t *a), (a))
+WEIR_NVTX_FUNCTION(nvtxRangePushA, WEIR_NVTX_CORE, 9, int, NVTX_NO_PUSH_POP_TRACKING, (const char *message), (message))
+WEIR_NVTX_FUNCTION(nvtxRangePushW, WEIR_NVTX_CORE, 10, int, NVTX_NO_PUSH_POP_TRACKING, (const wchar_t *message), (message))
+WEIR_NVTX_FUNCTION(nvtxRangePop, WEIR_NVTX_CORE, 11, int, NVTX_NO_PUSH_POP_TRACKING, (void), ())
+WEIR_NVTX_ACTION(nvtxNameCategoryA, WEIR_NVTX_CORE, 12, (uint32_t category, const char *name), (category, name))
+WEIR_NVTX_ACTION(nvtxNameCategoryW, WEIR_NVTX_CORE, 13, (uint32_t category, const wchar_t *name), (category, name))
+WEIR_NVTX_ACTION(nvtxNameOsThreadA, WEIR_NVTX_CORE, 14, (uint32_t thread, const char *name), (thread, name))
+WEIR_NVTX_ACTION(nvtxNameOsThreadW, WEIR_NVTX_CORE, 15, (uint32_t thread, const wchar_t *name), (thread, name))
 
-NVTX_INLINE_STATIC nvtxDomainHandle_t nvtxDomainCreateA(const char *name) { (void)name; return NULL; }
-NVTX_INLINE_STATIC nvtxDomainHandle_t nvtxDomainCreateW(const wchar_t *name) { (void)name; return NULL; }
-NVTX_INLINE_STATIC void nvtxDomainDestroy(nvtxDomainHandle_t d) { (void)d; }
-NVTX_INLINE_STATIC nvtxStringHandle_t nvtxDomainRegisterStringA(nvtxDomainHandle_t d, const char *s) { (void)d; (void)s; return NULL; }
-NVTX_INLINE_STATIC nvtxStringHandle_t nvtxDomainRegisterStringW(nvtxDomainHandle_t d, const wchar_t *s) { (void)d; (void)s; return NULL; }
-NVTX_INLINE_STATIC void nvtxDomainMarkEx(nvtxDomainHandle_t d, const nvtxEventAttributes_t *a) { (void)d; (void)a; }
-NVTX_INLINE_STATIC nvtxRangeId_t nvtxDomainRangeStartEx(nvtxDomainHandle_t d, const nvtxEventAttributes_t *a) { (void)d; (void)a; return 0; }
-NVTX_INLINE_STATIC void nvtxDomainRangeEnd(nvtxDomainHandle_t d, nvtxRangeId_t id) { (void)d; (void)id; }
-NVTX_INLINE_STATIC int nvtxDomainRangePushEx(nvtxDomainHandle_t d, const nvtxEventAttributes_t *a) { (void)d; (void)a; return NVTX_NO_PUSH_POP_TRACKING; }
-NVTX_INLINE_STATIC int nvtxDomainRangePop(nvtxDomainHandle_t d) { (void)d; return NVTX_NO_PUSH_POP_TRACKING; }
-NVTX_INLINE_STATIC void nvtxDomainNameCategoryA(nvtxDomainHandle_t d, uint32_t category, const char *name) { (void)d; (void)category; (void)name; }
-NVTX_INLINE_STATIC void nvtxDomainNameCategoryW(nvtxDomainHandle_t d, uint32_t category, const wchar_t *name) { (void)d; (void)category; (void)name; }
+WEIR_NVTX_ACTION(nvtxDomainMarkEx, WEIR_NVTX_CORE2, 1, (nvtxDomainHandle_t d, const nvtxEventAttributes_t *a), (d, a))
+WEIR_NVTX_FUNCTION(nvtxDomainRangeStartEx, WEIR_NVTX_CORE2, 2, nvtxRangeId_t, 0, (nvtxDomainHandle_t d, const nvtxEventAttributes_t *a), (d, a))
+WEIR_NVTX_ACTION(nvtxDomainRangeEnd, WEIR_NVTX_CORE2, 3, (nvtxDomainHandle_t d, nvtxRangeId_t id), (d, id))
+WEIR_NVTX_FUNCTION(nvtxDomainRangePushEx, WEIR_NVTX_CORE2, 4, int, NVTX_NO_PUSH_POP_TRACKING, (nvtxDomainHandle_t d, const nvtxEventAttributes_t *a), (d, a))
+WEIR_NVTX_FUNCTION(nvtxDomainRangePop, WEIR_NVTX_CORE2, 5, int, NVTX_NO_PUSH_POP_TRACKING, (nvtxDomainHandle_t d), (d))
+WEIR_NVTX_ACTION(nvtxDomainNameCategoryA, WEIR_NVTX_CORE2, 8, (nvtxDomainHandle_t d, uint32_t category, const char *name), (d, category, name))
+WEIR_NVTX_ACTION(nvtxDomainNameCategoryW, WEIR_NVTX_CORE2, 9, (nvtxDomainHandle_t d, uint32_t category, const wchar_t *name), (d, category, name))
+WEIR_NVTX_FUNCTION(nvtxDomainRegisterStringA, WEIR_NVTX_CORE2, 10, nvtxStringHandle_t, NULL, (nvtxDomainHandle_t d, const char *s), (d, s))
+WEIR_NVTX_FUNCTION(nvtxDomainRegisterStringW, WEIR_NVTX_CORE2, 11, nvtxStringHandle_t, NULL, (nvtxDomainHandle_t d, const wchar_t *s), (d, s))
+WEIR_NVTX_FUNCTION(nvtxDomainCreateA, WEIR_NVTX_CORE2, 12, nvtxDomainHandle_t, NULL, (const char *name), (name))
+WEIR_NVTX_FUNCTION(nvtxDomainCreateW, WEIR_NVTX_CORE2, 13, nvtxDomainHandle_t, NULL, (const wchar_t *name), (name))
+WEIR_NVTX_ACTION(nvtxDomainDestroy, WEIR_NVTX_CORE2, 14, (nvtxDomainHandle_t d), (d))
 /* clang-format on */
 
 /* The forms without a letter are those of wide characters where a program asks for Unicode. */

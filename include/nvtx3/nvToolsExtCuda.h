@@ -1,0 +1,7 @@
+/* nvtx3/nvToolsExtCuda.h, where build files look for it. What other directories have goes before
+ * Weir's own. */
+#if defined(__has_include_next) && __has_include_next(<nvtx3/nvToolsExtCuda.h>)
+#include_next <nvtx3/nvToolsExtCuda.h>
+#else
+#include "../weir/cccl/nvtx3/nvToolsExtCuda.h"
+#endif
