@@ -47,10 +47,13 @@ static void reset_kernel(struct jkernel *k, int32_t barrier_loop, int32_t yield_
                             .ngates = k->ngates,
                             .gate_rounds = k->gate_rounds,
                             .edits = k->edits,
+                            .rows = k->rows,
+                            .rows_searched = k->rows_searched,
                             .barrier_loop = barrier_loop,
                             .yield_loop = yield_loop};
     k->gates = NULL;
     k->edits.items = NULL;
+    k->rows = NULL;
     jkernel_free(k);
     *k = fresh;
 }
@@ -60,13 +63,14 @@ static bool run_analyses(struct jkernel *k)
     for (;;) {
         if (!pass_flatten(k))
             return false;
+        jit_apply_row_plan(k);
         jit_apply_splits(k);
         if (!pass_cfg(k))
             return false;
         pass_carry_tests(k);
         if (!pass_liveness(k) || !pass_uniformity(k))
             return false;
-        if (!jit_find_splits(k) && !jit_find_gates(k))
+        if (!jit_find_row_plan(k) && !jit_find_splits(k) && !jit_find_gates(k))
             return pass_repeated_segments(k) && pass_lockstep(k);
         reset_kernel(k, k->barrier_loop, k->yield_loop);
     }
@@ -110,6 +114,8 @@ void jkernel_free(struct jkernel *k)
     k->gates = NULL;
     free(k->edits.items);
     k->edits = (struct jedits){0};
+    jit_free_row_plan(k->rows);
+    k->rows = NULL;
 }
 
 void jkernel_print_uniformity(const struct jkernel *k, struct strbuf *out)

@@ -174,8 +174,11 @@ struct jkernel {
                                 arena */
     int32_t ngates, gate_rounds;
     struct jedits edits;
-    int32_t yield_loop; /* 1 + first instruction of the loop in which warps yield to each other
-                           (grid_stride.c), 0: none */
+    struct jrow_plan *rows; /* what is written again for warps in rows (row_versions.c); NULL:
+                               nothing. Not of the arena */
+    bool rows_searched;     /* no such plan is looked for any more */
+    int32_t yield_loop;     /* 1 + first instruction of the loop in which warps yield to each other
+                               (grid_stride.c), 0: none */
 };
 
 /* ---- operands' roles ---- */
@@ -212,6 +215,8 @@ int32_t last_write(const struct jkernel *k, const struct jblock *blk, int32_t be
 /* The last block of a loop without inner ones, whose header is h: its blocks follow each other in
  * the order. -1: the loop has others inside, or it is irreducible. */
 int32_t jit_innermost_end(const struct jkernel *k, int32_t h);
+/* The last block of any loop, inner ones included: loops are contiguous. */
+int32_t jit_loop_end(const struct jkernel *k, int32_t h);
 
 /* Marks in `set` the blocks on the paths from block `from` to `until`, without the latter. False:
  * there are too many. */

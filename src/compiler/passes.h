@@ -15,9 +15,9 @@
  * instruction, `cp`, which is no PTX copied_constants               copies of registers that hold a
  * constant are moves of it arguments                      offsets of .shared and .local
  * variables in their windows thread_loops                   short loops that follow from the
- * threads' indices are their trips cfg                  analysis/   blocks, in an order by which lanes
- * reconverge shared_heads                   inner loops with their outer loop's head have one of
- * their own loop_heads                     at which block a round through a loop begins; changes
+ * threads' indices are their trips cfg                  analysis/   blocks, in an order by which
+ * lanes reconverge shared_heads                   inner loops with their outer loop's head have one
+ * of their own loop_heads                     at which block a round through a loop begins; changes
  * nothing gates                          in front of instructions that were found to need them
  *   carry_tests          analysis/   comparisons of a sum with its operand have a constant
  *   liveness             analysis/   registers live at blocks' ends
@@ -25,6 +25,7 @@
  *     ranges                         jit_range: bounds of an index, or false; changes nothing
  *     likely_strides                 where a divergent value is likely to be affine; a hint
  *     spin_yield                     last, with frontiers known: who goes first after a poll
+ *   [row_versions: after which division there are copies for warps in rows; begins the above anew]
  *   [live_range_splitting: which registers have another name in a loop; begins the above anew]
  *   [gates: which instructions need lanes that may be elsewhere; begins the above anew]
  *   repeated_segments    analysis/   segments with the same values
@@ -95,6 +96,14 @@ bool kernel_facts(const struct ptx_func *entry, struct jit_kernel_info *info, st
 bool pass_uniformity(struct jkernel *k);
 /* Its part: finds the spin_yields of the polls. */
 void jit_find_spin_yields(struct jkernel *k);
+
+/* Needs uniformity, before any other pass has it run anew. Finds a division of neighbours after
+ * which the instructions are to be written again for warps that lie in rows: makes `rows`; true:
+ * there is one, and the passes are to be run anew. */
+bool jit_find_row_plan(struct jkernel *k);
+/* Needs flatten: changes the instructions as `rows` says. */
+void jit_apply_row_plan(struct jkernel *k);
+void jit_free_row_plan(struct jrow_plan *p);
 
 /* Needs uniformity. Finds registers that lanes read after a loop and that would be uniform or
  * affine inside, were they another one there: adds to `edits` how; true: there were some, and the

@@ -215,9 +215,9 @@ static const struct {
 
 const char *ptx_pragma_name(int n)
 {
-    static const char *const names[PTX_NPRAGMAS] = {"weir_serialize", "weir_divergent",
-                                                    "weir_strips",    "weir_interleave",
-                                                    "weir_large",     "weir_jam"};
+    static const char *const names[PTX_NPRAGMAS] = {
+        "weir_serialize", "weir_divergent", "weir_strips", "weir_interleave",
+        "weir_large",     "weir_jam",       "weir_rows"};
     return names[n];
 }
 

@@ -265,8 +265,9 @@ enum ptx_pragmas {
     PTX_PRAGMA_INTERLEAVE = 8, /* "weir_interleave": warps interleave in the first loop in which
                                   they can */
     PTX_PRAGMA_LARGE = 16,     /* "weir_large": compiled as kernels above a size are */
-    PTX_PRAGMA_JAM = 32, /* "weir_jam": unroll-and-jam of loops over warps wherever it can be */
-    PTX_NPRAGMAS = 6
+    PTX_PRAGMA_JAM = 32,  /* "weir_jam": unroll-and-jam of loops over warps wherever it can be */
+    PTX_PRAGMA_ROWS = 64, /* "weir_rows": copies for warps in rows wherever they can be */
+    PTX_NPRAGMAS = 7
 };
 
 /* The pragma of bit n of enum ptx_pragmas, as written. */

@@ -203,7 +203,7 @@ static void difference(const char *what, const uint8_t *got, const uint8_t *want
 /* Pragmas of Weir's compiler, which other compilers pass over: lanes are serialized wherever they
  * may be; all values are divergent; both; strip mining wherever it can be; that and divergent
  * values; interleaving warps, and that with divergent values; as kernels above a size, and that;
- * unroll-and-jam wherever it can be, and that. */
+ * unroll-and-jam wherever it can be, and that; copies for warps in rows wherever they can be. */
 static const char *const pragmas[] = {NULL,
                                       "weir_serialize",
                                       "weir_divergent",
@@ -215,7 +215,8 @@ static const char *const pragmas[] = {NULL,
                                       "weir_large",
                                       "weir_large\", \"weir_divergent",
                                       "weir_jam",
-                                      "weir_jam\", \"weir_divergent"};
+                                      "weir_jam\", \"weir_divergent",
+                                      "weir_rows"};
 enum { PRAGMAS = sizeof pragmas / sizeof *pragmas };
 
 /* The text with a pragma at the start of the kernel's body. The caller frees it. */

@@ -367,7 +367,7 @@ static void narrow_index(struct gen *g)
     case 16: gen_put(g, "selp.b32 %s, %s, %s, %s;", d.text, a.text, b.text, p.text); break;
     case 17:
         gen_put(g, "%s.%s32 %s, %s, %u;", gen_chance(g, 50) ? "div" : "rem", sign, d.text, a.text,
-                1 + gen_random(g, 40));
+                (1 + gen_random(g, 40)) * (gen_chance(g, 50) ? 8 : 1));
         break;
     case 18:
         gen_put(g, "cvt.%s32.%s %s, %s;", sign, gen_chance(g, 50) ? "u16" : "s16", d.text, a.text);

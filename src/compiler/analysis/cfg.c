@@ -709,6 +709,15 @@ int32_t jit_innermost_end(const struct jkernel *k, int32_t h)
     return last;
 }
 
+int32_t jit_loop_end(const struct jkernel *k, int32_t h)
+{
+    int32_t depth = k->blocks[h].depth, b = h;
+    while (b + 1 < k->nblocks && (k->blocks[b + 1].depth > depth ||
+                                  (k->blocks[b + 1].depth == depth && k->blocks[b + 1].loop == h)))
+        b++;
+    return b;
+}
+
 bool pass_cfg(struct jkernel *k)
 {
     if (!find_partial(k))

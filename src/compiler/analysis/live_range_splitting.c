@@ -40,16 +40,6 @@ struct loop {
 
 static bool in_loop(const struct loop *l, int32_t b) { return b >= l->first && b <= l->last; }
 
-/* The last block of the loop that begins at block h: loops are contiguous. */
-static int32_t last_block(const struct jkernel *k, int32_t h)
-{
-    int32_t depth = k->blocks[h].depth, b = h;
-    while (b + 1 < k->nblocks && (k->blocks[b + 1].depth > depth ||
-                                  (k->blocks[b + 1].depth == depth && k->blocks[b + 1].loop == h)))
-        b++;
-    return b;
-}
-
 /* Do lanes leave the loop at the end of the block for one that needs the register? */
 static bool leaves(const struct loop *l, const struct jblock *blk, int32_t reg)
 {
@@ -376,7 +366,7 @@ bool jit_find_splits(struct jkernel *k)
     for (int32_t h = k->nblocks - 1; h >= 0; h--) { /* inner loops first */
         if (k->blocks[h].depth == 0 || k->blocks[h].loop != h || k->blocks[h].irreducible)
             continue;
-        struct loop l = {.k = k, .first = h, .last = last_block(k, h)};
+        struct loop l = {.k = k, .first = h, .last = jit_loop_end(k, h)};
         l.split = xcalloc(bit_bytes(nregs), 1);
         l.inner = xcalloc(bit_bytes(nregs), 1);
         l.visited = xcalloc(bit_bytes(k->nblocks), 1);
