@@ -111,6 +111,11 @@ static int run_rewritten(struct compilation *c, enum pass pass, const struct str
                  "-Wno-unused-parameter"); /* those of overloads; the host pass has the rest */
     if (c->mend && c->plan.delayed && pass == PASS_DEVICE)
         list_add(&rest, "-fdelayed-template-parsing");
+    if (c->mend && c->plan.specifiers.count > 0 && pass == PASS_HOST)
+        list_add(&rest, "-Wno-undefined-inline"); /* specializations that the device alone has */
+    unsigned side = pass == PASS_DEVICE ? MEND_DEFERS_DEVICE : MEND_DEFERS_HOST;
+    if (c->mend && (c->plan.deferred & side) != 0)
+        list_add(&rest, "-fgpu-defer-diag");
     /* what only launches or bodies use that the host does not have seems unused there; about that
      * the device pass has said all */
     if ((c->launches || c->bodies) && pass == PASS_HOST)

@@ -105,6 +105,15 @@ static bool needs_pragmas(const char *messages)
     return false;
 }
 
+/* Calls across the sides in code that the pass does not emit, as far as the messages tell. */
+static unsigned defers(const char *messages)
+{
+    bool device = strstr(messages, "call to __device__ function from __host__ function") != NULL;
+    bool host = strstr(messages, "call to __host__ function from __global__ function") != NULL ||
+                strstr(messages, "call to __host__ function from __device__ function") != NULL;
+    return (device ? MEND_DEFERS_DEVICE : 0U) | (host ? MEND_DEFERS_HOST : 0U);
+}
+
 bool mend_learn(const char *messages, struct mend_plan *plan)
 {
     bool unions =
@@ -122,6 +131,9 @@ bool mend_learn(const char *messages, struct mend_plan *plan)
                   strstr(messages, "' cannot be 'extern'") != NULL;
     bool unrolls = !plan->unrolls && unrolls_are_why(messages);
     more |= declarations || shared || unrolls;
+    unsigned deferred = defers(messages) & ~plan->deferred;
+    more |= deferred != 0;
+    plan->deferred |= deferred;
     plan->unrolls |= unrolls;
     plan->declarations |= declarations;
     plan->shared |= shared;
@@ -129,6 +141,7 @@ bool mend_learn(const char *messages, struct mend_plan *plan)
     more |= learn_builtins(messages, &plan->builtins);
     more |= specifiers_learn(messages, &plan->specifiers);
     more |= constexprs_learn(messages, &plan->constexprs);
+    more |= uses_learn(messages, &plan->uses);
     more |= host_calls_learn(messages, &plan->host_calls);
     plan->unions |= unions;
     plan->guides |= guides;
@@ -607,8 +620,8 @@ int mend_text(const char *text, const struct mend_plan *plan, struct strbuf *out
             copy_shared(&f, from);
     }
     free(f.launches.items);
-    return f.changes + (plan->pragmas || plan->delayed || plan->host_calls.all ||
-                                plan->host_calls.left.count > 0
+    return f.changes + (plan->pragmas || plan->delayed || plan->deferred != 0 ||
+                                plan->host_calls.all || plan->host_calls.left.count > 0
                             ? 1
                             : 0);
 }
@@ -646,6 +659,10 @@ bool mend_file(const char *path, const struct mend_plan *plan, struct diag *d)
             plan->constexprs.types.count + plan->constexprs.operators >
         0) {
         changes += constexprs_write(out.items, &plan->constexprs, &written);
+        exchange(&out, &written);
+    }
+    if (plan->uses.values.count + plan->uses.members.count > 0) {
+        changes += uses_write(out.items, &plan->uses, &written);
         exchange(&out, &written);
     }
     if (plan->host_calls.places.count + plan->host_calls.library.count > 0) {

@@ -23,6 +23,9 @@
  *   declarations.h), and default arguments that are added to the definition of a template's member.
  * - Functions that are constexpr in name only, and what constant expressions say (constexprs.h).
  * - Extern variables of the device that are definitions (externs.h).
+ * - Builtin variables as values, and members of base classes without `this->` (uses.h).
+ * - Calls across the sides in functions of the host where __CUDA_ARCH__ is defined, and in those of
+ *   the device where it is not: nvcc's front ends do not look at what is the other's.
  * - Functions of the host that __host__ __device__ functions call (host_calls.h).
  *
  * Programs have them, so a file that clang refuses for one of these is compiled again from its
@@ -35,6 +38,10 @@
 #include "weircc/source/constexprs.h"
 #include "weircc/source/host_calls.h"
 #include "weircc/source/specifiers.h"
+#include "weircc/source/uses.h"
+
+/* The passes in which a call across the sides counts only where its function is compiled. */
+enum mend_defers { MEND_DEFERS_DEVICE = 1, MEND_DEFERS_HOST = 2 };
 
 /* What is to be mended beyond what shows in the text alone. */
 struct mend_plan {
@@ -44,10 +51,13 @@ struct mend_plan {
     bool delayed;      /* templates of device code are parsed when they are instantiated */
     bool declarations; /* functions whose declarations and definitions differ */
 
+    unsigned deferred; /* enum mend_defers, together */
+
     bool shared;  /* extern shared variables that have a size */
     bool pragmas; /* lines that macros stand for: nothing but to read the text again */
     struct specifier_places specifiers; /* of functions whose declarations differ in them */
     struct constexpr_places constexprs;
+    struct use_places uses;
     struct host_calls host_calls; /* in the device pass */
     struct strlist members;       /* names of member templates before which the word is missing */
     bool unrolls;                 /* lines of #pragma unroll */

@@ -95,6 +95,12 @@ bool specifier_place_read(const char *message, struct specifier_place *place)
     return read_message(message, &m) && read_place(message, &m, place);
 }
 
+static void free_place(struct specifier_place *place)
+{
+    free(place->file);
+    free(place->word);
+}
+
 /* Adds it, unless it is known. */
 static bool add_place(struct specifier_places *places, struct specifier_place *place, bool host)
 {
@@ -105,8 +111,7 @@ static bool add_place(struct specifier_places *places, struct specifier_place *p
             continue;
         bool more = host && !known->host;
         known->host |= host;
-        free(place->file);
-        free(place->word);
+        free_place(place);
         return more;
     }
     place->host = host;
@@ -120,7 +125,7 @@ bool specifier_places_add(struct specifier_places *places, struct specifier_plac
 }
 
 /* What a definition is refused for. */
-enum refusal { OTHER, OVERLOADS, MATCHES_NONE };
+enum refusal { OTHER, OVERLOADS, MATCHES_NONE, SPECIALIZES_NONE };
 
 static enum refusal refusal_of(const char *text)
 {
@@ -130,7 +135,20 @@ static enum refusal refusal_of(const char *text)
     if (line_says(text, "' cannot overload __") &&
         line_says(text, "__host__ __device__ function") && !line_says(text, "__global__"))
         return OVERLOADS;
+    if (begins(text, "error: no function template matches function template specialization '"))
+        return SPECIALIZES_NONE;
     return OTHER;
+}
+
+/* What is said of the other place. */
+static const char *note_of(enum refusal refusal)
+{
+    switch (refusal) {
+    case OVERLOADS: return "note: previous declaration is here";
+    case SPECIALIZES_NONE:
+        return "note: candidate template ignored: target attributes do not match";
+    default: return "note: member declaration nearly matches";
+    }
 }
 
 bool specifiers_learn(const char *messages, struct specifier_places *places)
@@ -144,34 +162,34 @@ bool specifiers_learn(const char *messages, struct specifier_places *places)
         if (!read_message(p, &m))
             continue;
         if (begins(m.text, "error: ") || begins(m.text, "warning: ")) {
-            if (pending) {
-                free(definition.file);
-                free(definition.word);
-            }
+            if (pending)
+                free_place(&definition);
             refusal = refusal_of(m.text);
             pending = refusal != OTHER && read_place(p, &m, &definition);
             continue;
         }
-        const char *note = refusal == OVERLOADS ? "note: previous declaration is here"
-                                                : "note: member declaration nearly matches";
-        if (refusal == OTHER || !begins(m.text, note) || !read_place(p, &m, &declaration))
+        if (refusal == OTHER || !begins(m.text, note_of(refusal)) ||
+            !read_place(p, &m, &declaration))
             continue;
-        more |= add_place(places, &declaration, refusal == OVERLOADS);
+        bool host = refusal != MATCHES_NONE, known = true;
         if (pending)
-            more |= add_place(places, &definition, refusal == OVERLOADS);
+            known = !add_place(places, &definition, host);
+        /* what a specialization may lack has the template, unless that did not help */
+        if (refusal == SPECIALIZES_NONE && !known)
+            free_place(&declaration);
+        else
+            known &= !add_place(places, &declaration, host);
+        more |= !known;
         pending = false;
     }
-    if (pending) {
-        free(definition.file);
-        free(definition.word);
-    }
+    if (pending)
+        free_place(&definition);
     return more;
 }
 
 /* ---- the text ---- */
 
-/* Reads a line marker: # LINE "FILE". False: it is none. */
-static bool read_marker(const char *p, struct strbuf *file, long *line)
+bool specifier_marker_read(const char *p, struct strbuf *file, long *line)
 {
     char *end;
     if (p[0] != '#' || p[1] != ' ' || !isdigit((unsigned char)p[2]))
@@ -207,7 +225,7 @@ const char *specifier_place_find(const char *text, const struct specifier_place 
     for (const char *p = text; *p != '\0' && found == NULL;) {
         size_t n = strcspn(p, "\n");
         n += p[n] == '\n';
-        if (!read_marker(p, &file, &number)) {
+        if (!specifier_marker_read(p, &file, &number)) {
             if (number == place->line && file.count > 0 && strcmp(file.items, place->file) == 0)
                 found = find_word(p, n, place);
             number++;
@@ -292,7 +310,7 @@ int specifiers_write(const char *text, const struct specifier_places *places, st
     for (const char *p = text; *p != '\0';) {
         size_t n = strcspn(p, "\n");
         n += p[n] == '\n';
-        if (read_marker(p, &file, &number)) {
+        if (specifier_marker_read(p, &file, &number)) {
             sb_append(out, p, n);
         } else {
             written += write_line(p, n, places, file.count > 0 ? file.items : "", number, out);

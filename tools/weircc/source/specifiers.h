@@ -5,7 +5,8 @@
  * defined outside of it for the device; clang refuses them, or takes them for two functions. What
  * clang says names both places. In preprocessed text each of them gets what is missing: both
  * specifiers where one of the two has both, otherwise __device__ (nvcc says that it takes such a
- * function for the host, too, and refuses calls of it there). Member templates, of which clang
+ * function for the host, too, and refuses calls of it there). So it is with a
+ * specialization of a template, which gets both. Member templates, of which clang
  * names one place alone, are in declarations.h. */
 #ifndef WEIRCC_SPECIFIERS_H
 #define WEIRCC_SPECIFIERS_H
@@ -37,6 +38,9 @@ bool specifier_place_read(const char *message, struct specifier_place *place);
 
 /* Adds a place, or frees what it holds where it is known. True when it was not. */
 bool specifier_places_add(struct specifier_places *places, struct specifier_place *place);
+
+/* Reads a line marker, # LINE "FILE". False: it is none. */
+bool specifier_marker_read(const char *p, struct strbuf *file, long *line);
 
 /* Where the place is in preprocessed text; NULL: nowhere. */
 const char *specifier_place_find(const char *text, const struct specifier_place *place);
