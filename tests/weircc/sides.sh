@@ -124,7 +124,37 @@ __global__ void k(int *p) { *p = twice(*p) - 2 * thrice(14) + (int)as_float(2) +
 MAIN(k)
 END
 computes 3
+# Kernels use what is declared for the device alone.
+cat >a.cu <<'END'
+#include "main.h"
+#ifdef __CUDA_ARCH__
+__device__ float atomicMin(float *p, float v) { float old = *p; *p = v < old ? v : old; return old; }
+__device__ int own() { return 2; }
+template <typename T> struct Only { using type = T; static const int size = sizeof(T); };
+#endif
+template <typename T> __global__ void k(T *p)
+{
+    float least = 40;
+    atomicMin(&least, 7.5f);
+    typename Only<T>::type more = own();
+    *p += (T)least + more + Only<T>::size;
+}
+MAIN(k)
+END
+computes 54
 # A mistake in code of the host or of the device stays one.
+cat >a.cu <<'END'
+#include "main.h"
+#ifdef __CUDA_ARCH__
+__device__ int own() { return 2; }
+#endif
+__global__ void k(int *p) { *p = own(); }
+int f() { return own(); }
+MAIN(k)
+END
+run weircc -c a.cu
+fails
+says "a.cu:6:18: error: use of undeclared identifier 'own'"
 cat >a.cu <<'END'
 __device__ int f(int x) { return x; }
 inline int g() { return f(3); }

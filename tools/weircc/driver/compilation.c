@@ -167,6 +167,23 @@ static bool learn(struct compilation *c, enum pass pass, const struct strbuf *er
     return clusters || launches || bodies;
 }
 
+/* The host pass once more, without what kernels do. Where it fails all stays as it was. */
+static int run_without_bodies(struct compilation *c, const struct strlist *command,
+                              const struct run *run, struct strbuf *errors)
+{
+    struct strbuf now = {0};
+    c->bodies = true;
+    int status = run_once(c, PASS_HOST, command, run, &now);
+    c->bodies = status == 0;
+    if (status == 0) {
+        sb_free(errors);
+        *errors = now;
+    } else {
+        sb_free(&now);
+    }
+    return status;
+}
+
 /* Runs a pass until nothing more is learnt from what it says. */
 static int run_learning(struct compilation *c, enum pass pass, const struct strlist *command,
                         const struct run *run, struct strbuf *errors)
@@ -174,6 +191,9 @@ static int run_learning(struct compilation *c, enum pass pass, const struct strl
     int status;
     while ((status = run_once(c, pass, command, run, errors)) != 0 && learn(c, pass, errors))
         sb_free(errors);
+    if (status != 0 && pass == PASS_HOST && !c->bodies && errors->count > 0 &&
+        say(errors, kernel_bodies_may_use_more))
+        status = run_without_bodies(c, command, run, errors);
     return status;
 }
 

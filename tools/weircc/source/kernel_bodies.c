@@ -16,6 +16,22 @@ bool kernel_bodies_may_be_why(const char *messages)
     return false;
 }
 
+bool kernel_bodies_may_use_more(const char *messages)
+{
+    static const char *const said[] = {"error: no matching function for call to",
+                                       "error: no matching member function for",
+                                       "error: use of undeclared identifier '",
+                                       "error: unknown type name '",
+                                       "error: no member named '",
+                                       "error: no type named '",
+                                       "error: call to deleted ",
+                                       "error: call to undeclared "};
+    for (size_t i = 0; i < WEIR_COUNT(said); i++)
+        if (strstr(messages, said[i]) != NULL)
+            return true;
+    return false;
+}
+
 enum { NONE = CUDA_TEXT_NONE };
 
 /* Whether the brace at token i is that of an expression `requires (T t) { ... }`. A clause
