@@ -611,7 +611,7 @@ static bool make_object(const struct ptx_func *entry, const struct jit_options *
         out->data = xmalloc(out->size);
         memcpy(out->data, LLVMGetBufferStart(code), out->size);
         LLVMDisposeMemoryBuffer(code);
-        out->meta = (struct jit_meta){.local_bytes = s.k.local_bytes,
+        out->meta = (struct jit_meta){.local_bytes = s.k.local_bytes + s.k.kept_bytes,
                                       .frame_bytes = s.cg.frame->bytes,
                                       .pc_count = (uint32_t)s.k.nresume,
                                       .can_suspend = s.k.has_poll || s.k.fibers,

@@ -159,6 +159,8 @@ struct jkernel {
     bool is_function;        /* `entry` is a function that could not be inlined */
     bool one_lane;           /* ... compiled for one lane: every value is a scalar */
     bool has_calls;          /* it calls such functions: the threads need a call stack */
+    uint64_t kept_bytes;     /* ... so much of it beyond what the program sets, for functions that
+                                could have been inlined */
     bool fibers;             /* each warp runs on a stack of its own, and barriers count lanes: the
                                 kernel is compiled as a function, and so are its functions */
     bool waits_in_calls;     /* functions that it calls wait at barriers: it is to run on fibers */

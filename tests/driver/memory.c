@@ -132,7 +132,9 @@ static void pitched(void)
                        .dstHeight = H,
                        .WidthInBytes = W,
                        .Height = H,
-                       .Depth = D};
+                       .Depth = D,
+                       .reserved0 = &m, /* a GPU takes any value here */
+                       .reserved1 = &m};
     OK(cuMemcpy3D(&m));
     CUDA_MEMCPY3D k = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
                        .srcDevice = a,

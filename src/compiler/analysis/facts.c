@@ -48,7 +48,7 @@ bool kernel_facts(const struct ptx_func *entry, struct jit_kernel_info *info, st
     if (ok) {
         memset(info, 0, sizeof *info);
         info->static_shared = k.shared_bytes;
-        info->local_bytes = k.local_bytes;
+        info->local_bytes = k.local_bytes + k.kept_bytes;
         info->shared_align = (uint32_t)k.shared_align;
         info->local_align = (uint32_t)k.local_align;
         info->recursive = k.has_calls;

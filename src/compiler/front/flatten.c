@@ -4,8 +4,8 @@
  * registers, one per offset at which they are accessed), so that barriers, warp operations and
  * uniformity see through them. A predicated instruction becomes a branch around the plain one:
  * then masks and frontiers are the only form of divergence that later passes know. Calls that
- * cannot be inlined (extern functions, recursion, function pointers) stay calls whose arguments and
- * results are registers. */
+ * cannot be inlined (extern functions, recursion, function pointers), or that would make too much
+ * of the kernel (kept_calls.c), stay calls whose arguments and results are registers. */
 #include "compiler/front/flatten.h"
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/passes.h"
@@ -343,7 +343,8 @@ static bool copy_call(struct flattener *f, struct activation *act, const struct 
         *flat_push(k) = as;
         return true;
     }
-    if (func != NULL && func->has_body && !is_active(act, func)) {
+    if (func != NULL && func->has_body && !is_active(act, func) &&
+        ptr_map_get(&f->kept, func) == NULL) {
         if (++f->depth > MAX_INLINE_DEPTH)
             return diag_set(k->diag, src->line, src->column, "calls nest deeper than %d",
                             MAX_INLINE_DEPTH);
@@ -443,7 +444,9 @@ static bool flatten_func(struct flattener *f, struct activation *act)
         const struct ptx_instr *src = &func->instrs[n];
         act->new_index[n] = (int32_t)k->ninstrs;
         if (k->ninstrs > MAX_INSTRS)
-            ok = diag_set(k->diag, src->line, src->column, "the kernel is too large once inlined");
+            ok = diag_set(k->diag, src->line, src->column,
+                          "%s has more than %d instructions once what it calls is inlined",
+                          k->entry->name, MAX_INSTRS);
         int32_t skip = -1;
         if (select_guarded(f, act, src))
             continue;
@@ -572,7 +575,9 @@ static bool flatten_once(struct jkernel *k)
         flat_add_formals(&f, &act);
     for (int n = 0; !formals && n < k->entry->nparams; n++)
         ptr_map_put(&act.vars, k->entry->params[n], k->entry->params[n]);
-    if (allocates(k->entry->module))
+    if (!allocates(k->entry->module))
+        k->kept_bytes = flat_keep_calls(k->entry, &f.kept);
+    else
         flat_push_mov(k, &(struct ptx_instr){0}, flat_stack(&f),
                       (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1}, PTX_B64);
     bool ok = flatten_func(&f, &act);
@@ -600,6 +605,7 @@ static bool flatten_once(struct jkernel *k)
     }
     ptr_map_free(&act.vars);
     ptr_map_free(&f.area_of);
+    ptr_map_free(&f.kept);
     return ok;
 }
 

@@ -49,6 +49,7 @@ struct flattener {
     int32_t cc; /* the carry flag's register, -1 until used */
     int32_t sp; /* the register of alloca's stack, -1 until used */
     int depth;
+    struct ptr_map kept; /* functions whose calls stay (kept_calls.c) */
     int8_t ends_threads; /* may calls of the module's functions end threads? -1: not known yet */
     int32_t config[FLAT_CONFIG]; /* 1 + the registers of the launch configuration; 0 until used */
     struct ptx_var *launch_area; /* where arguments of launches lie, NULL until used */
@@ -121,6 +122,13 @@ void flat_copied_constants(struct jkernel *k);
 /* In the flat code: loops that the threads go through once or a few times, as follows from their
  * indices, are their trips, one after the other. */
 void flat_thread_loops(struct jkernel *k);
+
+/* ---- calls that stay (kept_calls.c) ---- */
+
+/* Puts the functions into the map that are called and not inlined where the root, a kernel or a
+ * function, would be too large otherwise. Returns the bytes of a thread's stack that their frames
+ * take at most. */
+uint64_t flat_keep_calls(const struct ptx_func *root, struct ptr_map *kept);
 
 /* ---- calls of functions that wait (spinning_calls.c) ---- */
 

@@ -1,0 +1,154 @@
+/* kept_calls: which functions of a kernel that would be too large stay calls.
+ *
+ * All calls are inlined, so a function that is called from many places is there as many times as
+ * there are ways to it: ten functions of ten calls each would be ten thousand million. Where a
+ * kernel comes to more than LARGEST instructions, the function whose copies are most of it is
+ * compiled once and called, as recursive functions are, and so on with the next until the rest is
+ * small.
+ *
+ * Functions that wait at barriers are inlined still: kernels whose functions do that run on fibers,
+ * which costs far more. So are all where there is alloca, which takes the place of frames. */
+#include "compiler/front/flatten.h"
+#include "compiler/passes.h"
+
+#include <stdlib.h>
+
+#include "base/round.h"
+
+enum { LARGEST = 30000 };
+
+/* A function that the root reaches by calls, and the root itself. */
+struct reached {
+    const struct ptx_func *func;
+    uint64_t size;   /* instructions, with all that is inlined */
+    uint64_t copies; /* of it, in what is compiled */
+    uint64_t frame;  /* bytes that its variables and those of what is inlined take at most */
+    uint64_t below;  /* bytes of frames of calls that stay, one in the other, from here */
+    bool waits;      /* at a barrier, by itself or by what it calls */
+    bool kept;
+};
+
+/* Functions, each after those that it calls. Calls of recursive functions stay anyway, so that one
+ * of a function that has begun counts as an instruction. */
+struct call_graph {
+    struct reached *items;
+    size_t count, cap;
+    struct ptr_map place; /* function -> 1 + its place; `begun` while its calls are followed */
+};
+static const uintptr_t begun = UINTPTR_MAX;
+
+static const struct ptx_func *called(const struct ptx_instr *i)
+{
+    const struct ptx_func *f = i->op == PTX_OP_call ? i->call->func : NULL;
+    while (f != NULL && f->alias_of != NULL)
+        f = f->alias_of;
+    return f != NULL && f->has_body && !f->is_entry ? f : NULL;
+}
+
+/* The function that the instruction calls; NULL: it is no such call, or one that stays anyway. */
+static struct reached *callee(const struct call_graph *g, const struct ptx_instr *i,
+                              const struct reached *caller)
+{
+    const struct ptx_func *f = called(i);
+    uintptr_t at = f != NULL ? (uintptr_t)ptr_map_get(&g->place, f) : 0;
+    struct reached *r = at != 0 ? &g->items[at - 1] : NULL;
+    return r != NULL && r < caller ? r : NULL; /* those that it comes before call it */
+}
+
+static void follow(struct call_graph *g, const struct ptx_func *f)
+{
+    ptr_map_put(&g->place, f, (void *)begun);
+    bool waits = false;
+    for (int n = 0; n < f->ninstrs; n++) {
+        const struct ptx_func *to = called(&f->instrs[n]);
+        if (to != NULL && ptr_map_get(&g->place, to) == NULL)
+            follow(g, to);
+        uintptr_t at = to != NULL ? (uintptr_t)ptr_map_get(&g->place, to) : 0;
+        waits |= jit_awaits_arrivals(&f->instrs[n]);
+        waits |= at != 0 && at != begun && g->items[at - 1].waits;
+    }
+    vec_push(g, ((struct reached){.func = f, .waits = waits}));
+    ptr_map_put(&g->place, f, (void *)(uintptr_t)g->count);
+}
+
+static uint64_t bytes_of(struct ptx_var *const *vars, int count)
+{
+    uint64_t sum = 0;
+    for (int n = 0; n < count; n++)
+        if (vars[n]->space == PTX_SPACE_LOCAL || vars[n]->space == PTX_SPACE_PARAM)
+            sum += round_up(vars[n]->size, vars[n]->align > 16 ? vars[n]->align : 16);
+    return sum;
+}
+
+static uint64_t plus(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
+
+static uint64_t times(uint64_t a, uint64_t b)
+{
+    return a != 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
+}
+
+/* Sizes and copies as the functions stand now. Returns how much is compiled. */
+static uint64_t measure(struct call_graph *g)
+{
+    for (size_t k = 0; k < g->count; k++) {
+        struct reached *r = &g->items[k];
+        const struct ptx_func *f = r->func;
+        r->size = r->below = r->copies = 0;
+        r->frame = bytes_of(f->vars, f->nvars) + bytes_of(f->params, f->nparams) +
+                   bytes_of(f->rets, f->nrets);
+        for (int n = 0; n < f->ninstrs; n++) {
+            const struct reached *c = callee(g, &f->instrs[n], r);
+            bool inlined = c != NULL && !c->kept;
+            uint64_t below = c == NULL ? 0 : inlined ? c->below : plus(c->frame, c->below);
+            r->size = plus(r->size, inlined ? c->size : 1);
+            r->frame = plus(r->frame, inlined ? c->frame : 0);
+            r->below = r->below > below ? r->below : below;
+        }
+    }
+    uint64_t all = 0;
+    for (size_t k = g->count; k-- > 0;) {
+        struct reached *r = &g->items[k];
+        if (r->kept || k + 1 == g->count) {
+            r->copies = 1;
+            all = plus(all, r->size);
+        }
+        for (int n = 0; n < r->func->ninstrs; n++) {
+            struct reached *c = callee(g, &r->func->instrs[n], r);
+            if (c != NULL && !c->kept)
+                c->copies = plus(c->copies, r->copies);
+        }
+    }
+    return all;
+}
+
+/* The function whose copies but one are most; NULL: none is there twice. */
+static struct reached *most_copied(const struct call_graph *g)
+{
+    struct reached *best = NULL;
+    uint64_t most = 0;
+    for (size_t k = 0; k + 1 < g->count; k++) {
+        struct reached *r = &g->items[k];
+        uint64_t gain = r->kept || r->waits || r->copies < 2 ? 0 : times(r->copies - 1, r->size);
+        if (gain > most) {
+            most = gain;
+            best = r;
+        }
+    }
+    return best;
+}
+
+uint64_t flat_keep_calls(const struct ptx_func *root, struct ptr_map *kept)
+{
+    struct call_graph g = {0};
+    struct reached *next;
+    follow(&g, root);
+    while (measure(&g) > LARGEST && (next = most_copied(&g)) != NULL)
+        next->kept = true;
+    uint64_t below = g.items[g.count - 1].below;
+    for (size_t k = 0; k < g.count; k++)
+        if (g.items[k].kept)
+            ptr_map_put(kept, g.items[k].func, (void *)g.items[k].func);
+    ptr_map_free(&g.place);
+    free(g.items);
+    return below;
+}
