@@ -211,11 +211,19 @@ static bool suits(const struct jkernel *k, int32_t h)
     return last >= h && moves;
 }
 
+static bool suspends(const struct jkernel *k)
+{
+    for (int32_t b = 0; b < k->nblocks; b++)
+        if (k->blocks[b].term == TERM_SUSPEND)
+            return true;
+    return false;
+}
+
 int32_t jit_find_yield_loop(const struct jkernel *k)
 {
     if (k->barrier_loop != 0 || k->is_function || k->has_poll || k->has_partial || k->has_calls ||
         (!(k->entry->pragmas & PTX_PRAGMA_INTERLEAVE) &&
-         (k->nwarps < MIN_WARPS || k->ninstrs > MAX_INSTRUCTIONS || k->nresume < 2)))
+         (k->nwarps < MIN_WARPS || k->ninstrs > MAX_INSTRUCTIONS || !suspends(k))))
         return 0;
     for (int32_t h = 0; h < k->nblocks; h++)
         if (k->blocks[h].loop == h && k->blocks[h].count > 0 && suits(k, h))
