@@ -155,6 +155,37 @@ static LLVMValueRef constant_strip(struct strips *s, const struct body *y, const
     return alike ? LLVMConstVector(lane, y->lanes) : strip_of(s, y, l, t, lane_table(s, row));
 }
 
+/* A scalar in all lanes of a strip. */
+static LLVMValueRef scalar_strip(struct strips *s, const struct body *y, LLVMTypeRef row,
+                                 LLVMValueRef scalar)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(s->ctx);
+    LLVMValueRef none = LLVMGetPoison(narrow(y, row));
+    LLVMValueRef first =
+        LLVMBuildInsertElement(s->b, none, scalar, LLVMConstInt(i32, 0, false), "");
+    LLVMTypeRef mask = LLVMVectorType(i32, y->lanes);
+    return LLVMBuildShuffleVector(s->b, first, none, LLVMConstNull(mask), "");
+}
+
+/* A live-in value whose lanes are one scalar needs no memory: its strip is made where it is, which
+ * may be far outside of what repeats the loop. NULL: it is none. */
+static LLVMValueRef splat_strip(struct strips *s, const struct body *y, LLVMValueRef row)
+{
+    LLVMValueRef scalar = LLVMIsAShuffleVectorInst(row) != NULL ? strip_splat(row) : NULL;
+    if (scalar == NULL)
+        return NULL;
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(s->b);
+    LLVMValueRef next =
+        LLVMGetNextInstruction(row); /* NULL: at the end of what is before the loop */
+    if (next != NULL)
+        LLVMPositionBuilderBefore(s->b, next);
+    else
+        LLVMPositionBuilderAtEnd(s->b, LLVMGetInstructionParent(row));
+    LLVMValueRef strip = scalar_strip(s, y, LLVMTypeOf(row), scalar);
+    LLVMPositionBuilderAtEnd(s->b, here);
+    return strip;
+}
+
 /* The strip of an operand; scalars are unchanged. */
 static LLVMValueRef strip_operand(struct strips *s, struct body *y, struct loop *l, LLVMValueRef v)
 {
@@ -166,11 +197,11 @@ static LLVMValueRef strip_operand(struct strips *s, struct body *y, struct loop 
     for (size_t k = 0; k < l->in.count; k++)
         if (l->in.items[k].row == v)
             return l->in.items[k].strip;
-    LLVMValueRef strip;
-    if (LLVMIsAConstant(v) != NULL &&
+    LLVMValueRef strip = splat_strip(s, y, v);
+    if (strip == NULL && LLVMIsAConstant(v) != NULL &&
         LLVMGetAggregateElement(v, 0) != NULL) { /* else an expression */
         strip = constant_strip(s, y, l, v);
-    } else {
+    } else if (strip == NULL) {
         uint64_t bytes = area_offset(s, y, LLVMTypeOf(v));
         LLVMPositionBuilderAtEnd(s->b, l->head);
         LLVMValueRef base = byte_address(s, s->area, const64(s, bytes));
@@ -247,14 +278,8 @@ static LLVMValueRef strip_instruction(struct strips *s, struct body *y, struct l
     if (op == LLVMLoad)
         return strip_load(s, y, l, v);
     LLVMTypeRef t = narrow(y, LLVMTypeOf(v));
-    if (op == LLVMShuffleVector) {
-        LLVMTypeRef i32 = LLVMInt32TypeInContext(s->ctx);
-        LLVMValueRef none = LLVMGetPoison(t);
-        LLVMValueRef first =
-            LLVMBuildInsertElement(s->b, none, strip_splat(v), LLVMConstInt(i32, 0, false), "");
-        LLVMTypeRef mask = LLVMVectorType(i32, y->lanes);
-        return LLVMBuildShuffleVector(s->b, first, none, LLVMConstNull(mask), "");
-    }
+    if (op == LLVMShuffleVector)
+        return scalar_strip(s, y, LLVMTypeOf(v), strip_splat(v));
     LLVMValueRef o[3] = {0};
     unsigned n = (unsigned)LLVMGetNumOperands(v);
     for (unsigned k = 0; k < n && k < 3; k++)
