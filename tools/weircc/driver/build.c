@@ -346,20 +346,47 @@ static bool add_input(struct driver *dr, const char *path)
     return true;
 }
 
-/* What a host compiler that knows no CUDA cannot be given. */
-static bool check_host_frontend(struct driver *dr)
+/* An option by which the host compiler's assembler text would hold no code; NULL: there is none. */
+static const char *link_time_option(const struct cmdline *c)
 {
-    const struct cmdline *c = &dr->options;
     const struct strlist *lists[] = {&c->list[OPT_compiler_options], &c->unknown_compiler};
-    if (!command_has_host_frontend(c))
-        return true;
     for (size_t i = 0; i < WEIR_COUNT(lists); i++)
         for (size_t k = 0; k < lists[i]->count; k++)
             if (strncmp(lists[i]->items[k], "-flto", 5) == 0)
-                return diag_set(&dr->diag, 0, 0,
-                                "--host-frontend=ccbin is not supported with '%s': the host "
-                                "compiler's assembler text would hold no code",
-                                lists[i]->items[k]);
+                return lists[i]->items[k];
+    return NULL;
+}
+
+/* Whether host code must be the host compiler's for its OpenMP: gcc and clang call different
+ * libraries, and objects may be linked by gcc (CMake does that), which brings its own alone. The
+ * link that weircc does brings clang's where that is there. */
+static bool needs_host_openmp(const struct driver *dr)
+{
+    const struct cmdline *c = &dr->options;
+    if (!command_has_host_option(c, "-fopenmp") || strstr(base_of(dr->tools.cxx), "clang") != NULL)
+        return false;
+    char *library = xprintf("%s/libomp.so", dr->tools.clang_lib);
+    bool clang_has = access(library, R_OK) == 0;
+    free(library);
+    return dr->build.phase != PHASE_LINK || !clang_has;
+}
+
+static bool choose_host_frontend(struct driver *dr)
+{
+    const struct cmdline *c = &dr->options;
+    const char *wish = c->value[OPT_host_frontend];
+    const char *link_time = link_time_option(c);
+    if (wish == NULL) {
+        bool other = link_time == NULL && needs_host_openmp(dr);
+        dr->build.host_frontend = other ? HOST_CCBIN_OPENMP : HOST_CLANG;
+        return true;
+    }
+    dr->build.host_frontend = strcmp(wish, "ccbin") == 0 ? HOST_CCBIN : HOST_CLANG;
+    if (dr->build.host_frontend == HOST_CCBIN && link_time != NULL)
+        return diag_set(&dr->diag, 0, 0,
+                        "--host-frontend=ccbin is not supported with '%s': the host compiler's "
+                        "assembler text would hold no code",
+                        link_time);
     return true;
 }
 
@@ -367,7 +394,7 @@ bool build_decide(struct driver *dr)
 {
     struct build *p = &dr->build;
     struct cmdline *c = &dr->options;
-    if (!choose(dr) || !arch_choose(c, &p->arch, &dr->diag) || !check_host_frontend(dr))
+    if (!choose(dr) || !arch_choose(c, &p->arch, &dr->diag) || !choose_host_frontend(dr))
         return false;
     bool any = false;
     for (size_t i = 0; i < c->order.count; i++) {

@@ -625,10 +625,10 @@ void command_host(struct strlist *argv, const struct driver *dr, enum input_kind
 
 /* ---- the host compiler for the host half of CUDA files ---- */
 
-bool command_has_host_frontend(const struct cmdline *c)
+bool command_has_host_option(const struct cmdline *c, const char *option)
 {
-    const char *v = c->value[OPT_host_frontend];
-    return v != NULL && strcmp(v, "ccbin") == 0;
+    return list_has(&c->list[OPT_compiler_options], option) ||
+           list_has(&c->unknown_compiler, option);
 }
 
 /* What stands before the source. */

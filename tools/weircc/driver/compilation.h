@@ -18,6 +18,7 @@ struct compilation {
     bool launches;                /* and by way of launches: device code launches kernels */
     bool bodies;                  /* kernels have no bodies in the host pass (kernel_bodies.h) */
     bool clusters;                /* kernels have __cluster_dims__ (clusters.h) */
+    struct strbuf *host_messages; /* where the host compiler's go, NULL: to the user */
     char *gpu_ptx;                /* the second form of the device code, NULL: it needs none */
 };
 

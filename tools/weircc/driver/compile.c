@@ -418,7 +418,7 @@ static int run_host_compiler(struct compilation *c, struct strlist *argv, const 
     list_add(argv, "%s", input);
     list_add(argv, "-o");
     list_add(argv, "%s", output);
-    return work_run(&c->dr->work, argv, phase, NULL, &c->dr->diag);
+    return work_run(&c->dr->work, argv, phase, c->host_messages, &c->dr->diag);
 }
 
 /* The preprocessed source as a compiler takes it that knows no CUDA. */
@@ -435,7 +435,7 @@ static int make_host_text(struct compilation *c, const char *rdc, const char *te
                              .members = c->plan.members,
                              .variables = c->plan.variables,
                              .uses = {.members = c->plan.uses.members}};
-    int status = run_compiler(c, &argv, "host compiler (preprocess)", source, NULL);
+    int status = run_compiler(c, &argv, "host compiler (preprocess)", source, c->host_messages);
     if (status == 0 && c->mend && !dr->work.dryrun && !mend_file(source, &host, &dr->diag) &&
         dr->diag.text[0] != '\0')
         status = 1;
@@ -471,6 +471,32 @@ static int host_pass_ccbin(struct compilation *c, const char *fatbin, const char
     return run_host_compiler(c, &assemble, "assembler", assembler, object);
 }
 
+/* The host pass by the host compiler for its OpenMP. What that refuses, or cannot be given, is
+ * clang's, as without OpenMP. */
+static int host_pass_openmp(struct compilation *c, const char *fatbin, const char *object)
+{
+    struct driver *dr = c->dr;
+    struct strbuf messages = {0};
+    c->host_messages = &messages;
+    int status = host_pass_ccbin(c, fatbin, object);
+    c->host_messages = NULL;
+    if (status == 0 && messages.count > 0)
+        fputs(messages.items, stderr);
+    if (status != 0 && !work_interrupted()) {
+        dr->diag = (struct diag){0};
+        status = host_pass_clang(c, fatbin, object);
+        if (status == 0 && !dr->options.given[OPT_disable_warnings])
+            fprintf(
+                stderr,
+                "weircc warning : '%s' does not compile the host code of '%s', which is clang's "
+                "therefore, with clang's OpenMP: link it by 'weircc -Xcompiler -fopenmp', or "
+                "with '%s/libomp.so' (--host-frontend=ccbin shows why)\n",
+                dr->tools.cxx, c->job->name, dr->tools.clang_lib);
+    }
+    sb_free(&messages);
+    return status;
+}
+
 /* The host pass, with the device code of the file given. */
 static int host_pass(struct compilation *c, const char *ptx, const char *object)
 {
@@ -479,8 +505,12 @@ static int host_pass(struct compilation *c, const char *ptx, const char *object)
     int status = fatbin != NULL ? make_fatbin(dr, ptx, c->gpu_ptx, fatbin) : 1;
     if (status != 0)
         return status;
-    return command_has_host_frontend(&dr->options) ? host_pass_ccbin(c, fatbin, object)
-                                                   : host_pass_clang(c, fatbin, object);
+    switch (dr->build.host_frontend) {
+    case HOST_CLANG: break;
+    case HOST_CCBIN: return host_pass_ccbin(c, fatbin, object);
+    case HOST_CCBIN_OPENMP: return host_pass_openmp(c, fatbin, object);
+    }
+    return host_pass_clang(c, fatbin, object);
 }
 
 static void command_move(struct strlist *argv, const char *from, const char *to)

@@ -51,8 +51,16 @@ struct job {
     char *target;  /* of the rule */
 };
 
+/* Who compiles the host half of CUDA inputs. */
+enum host_frontend {
+    HOST_CLANG,
+    HOST_CCBIN,        /* the host compiler, as --host-frontend=ccbin asks */
+    HOST_CCBIN_OPENMP, /* the host compiler, for its OpenMP; clang where that does not do */
+};
+
 struct build {
     enum phase phase;
+    enum host_frontend host_frontend;
     bool rdc;               /* relocatable device code */
     enum phase linked_as;   /* of PHASE_DLINK: itself, or PHASE_CUBIN, PHASE_FATBIN: device code */
     bool dependencies;      /* a rule is written */
@@ -123,10 +131,11 @@ bool command_flushes_denormals(const struct cmdline *c);
 /* The same command for text that is preprocessed already. */
 void command_preprocessed(struct strlist *argv, const struct strlist *command);
 void command_host(struct strlist *argv, const struct driver *dr, enum input_kind kind);
-/* The host compiler for the host half of CUDA inputs (--host-frontend=ccbin): it preprocesses the
- * source, and makes assembler text of what weircc makes of that (ccbin/host_text.h), from which it
- * makes the object. `rdc_text`: as in rdc_text, or NULL. */
-bool command_has_host_frontend(const struct cmdline *c);
+/* Whether an option is given to the host compiler. */
+bool command_has_host_option(const struct cmdline *c, const char *option);
+/* The host compiler for the host half of CUDA inputs (HOST_CCBIN): it preprocesses the source, and
+ * makes assembler text of what weircc makes of that (ccbin/host_text.h), from which it makes the
+ * object. `rdc_text`: as in rdc_text, or NULL. */
 void command_host_preprocess(struct strlist *argv, const struct driver *dr, const char *rdc_text);
 void command_host_assembler(struct strlist *argv, const struct driver *dr);
 /* Defines a macro as a string in C, with `text` as its value, or as an assembler reads it from

@@ -160,8 +160,7 @@ static bool wants_openmp(const struct driver *dr)
     for (size_t i = 0; i < WEIR_COUNT(libraries); i++)
         if (list_has(&dr->build.link_inputs, libraries[i]))
             return true;
-    return list_has(&c->list[OPT_compiler_options], "-fopenmp") ||
-           list_has(&c->unknown_compiler, "-fopenmp") || list_has(&c->unknown_linker, "-fopenmp");
+    return command_has_host_option(c, "-fopenmp") || list_has(&c->unknown_linker, "-fopenmp");
 }
 
 /* OpenMP in the host code of CUDA files is clang's, and needs its library, which serves code of gcc
