@@ -12,6 +12,13 @@
 #ifndef CURAND_KERNEL_H_
 #define CURAND_KERNEL_H_
 
+#ifndef __CUDACC_RTC__ /* not for this file: programs count on their being included */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#endif
+
 #include "curand.h"
 
 #if defined(__CUDA__)

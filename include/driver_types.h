@@ -5,6 +5,9 @@
 #ifndef __DRIVER_TYPES_H__
 #define __DRIVER_TYPES_H__
 
+#ifndef __CUDACC_RTC__
+#include <limits.h> /* not for this file: programs count on its being included */
+#endif
 #include <stddef.h>
 
 #include "host_defines.h"

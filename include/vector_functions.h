@@ -2,6 +2,9 @@
 #ifndef __VECTOR_FUNCTIONS_H__
 #define __VECTOR_FUNCTIONS_H__
 
+#ifndef __CUDACC_RTC__
+#include "builtin_types.h"
+#endif
 #include "vector_types.h"
 
 #define WEIR_MAKE1(name, T)                                                                        \

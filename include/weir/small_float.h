@@ -4,8 +4,13 @@
 #define WEIR_SMALL_FLOAT_H
 
 #ifndef __CUDACC_RTC__ /* NVRTC knows all these without a header */
+#include <limits.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
+#ifdef __cplusplus
+#include <cstring>
+#endif
 
 #include "host_defines.h"
 #include "vector_types.h"

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h> /* not for this file: programs count on its being included */
 
 #define CUDA_VERSION 13000
 
