@@ -77,6 +77,7 @@ enum jit_flag {
     JIT_CODE_STREAMS = 1u << 18,  /* a call runs all of its blocks row by row of their threads */
     JIT_CODE_PANELS = 1u << 19,   /* blocks are at work for long: their order is worth something */
     JIT_CODE_COLLECTS = 1u << 20, /* a call adds to memory at its end what its blocks have summed */
+    JIT_CODE_ABREAST = 1u << 21,  /* a call's blocks go through loops side by side */
 };
 
 /* Stages to print (`weir dump`): text of each requested stage is appended to out. */

@@ -618,6 +618,7 @@ static bool make_object(const struct ptx_func *entry, const struct jit_options *
                                       .flags = (s.baseline ? JIT_CODE_BASELINE : 0u) |
                                                (s.osr_entry ? JIT_CODE_OSR_ENTRY : 0u) |
                                                (batch_streams(&s.cg) ? JIT_CODE_STREAMS : 0u) |
+                                               (batch_abreast(&s.cg) ? JIT_CODE_ABREAST : 0u) |
                                                (is_long(&s.k) ? JIT_CODE_PANELS : 0u) |
                                                (s.cg.deferred != NULL ? JIT_CODE_COLLECTS : 0u),
                                       .stack_bytes = stack_size_wanted(&s.stack)};

@@ -145,6 +145,9 @@ bool jit_is_long(const struct ptx_instr *i);
 /* Needs lockstep. The loop in which warps should yield to each other (grid_stride.c), in the same
  * terms, for yield_loop. */
 int32_t jit_find_yield_loop(const struct jkernel *k);
+/* May the warps of several blocks run such a loop side by side, one block having no memory by
+ * itself? */
+bool jit_blocks_interleave(const struct jkernel *k);
 
 /* Needs all of the above, the last pass before code generation. Makes serial_end, serial_from,
  * serialized and strips_end of the blocks. */

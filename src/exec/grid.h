@@ -44,6 +44,7 @@ struct grid_kernel {
     uint32_t shared_align;     /* of the windows: powers of two; 0: what every kernel gets */
     uint32_t local_align;
     bool can_suspend;    /* has polling loops */
+    bool abreast;        /* the blocks of a call go through loops side by side */
     bool streams;        /* goes through the blocks of a call row by row of their threads */
     bool collects;       /* a call has work at its end, for which all cores want the same memory */
     uint32_t panel;      /* blocks are handed out by panels of so many columns of the grid, from top

@@ -12,6 +12,8 @@ enum {
     CHUNK_NS = 20000,      /* how long one handed-out run of blocks should take */
     COLLECTED_NS = 100000, /* the same where each run has work at its end: waits for other cores */
     COLLECTED_LEAST = 16,  /* there are part of it, so that it must not make runs short, either */
+    ABREAST_BLOCKS = 32,   /* in one run, where its blocks go through memory side by side, */
+    ABREAST_NS = 1000000,  /* unless that takes longer */
     DEBUG_FRAMES = 3 /* clang's frames of code for debuggers take up to twice the bytes of nvcc's,
                         and programs set the limit by nvcc's */
 };
@@ -133,6 +135,10 @@ static uint64_t chunk_size(struct grid_run *run)
         return n > COLLECTED_LEAST ? n : left < COLLECTED_LEAST ? left : COLLECTED_LEAST;
     }
     uint64_t n = CHUNK_NS / block_ns + 1;
+    if (run->launch.kernel->abreast && n < ABREAST_BLOCKS) {
+        n = ABREAST_NS / block_ns + 1;
+        n = n < ABREAST_BLOCKS ? n : ABREAST_BLOCKS;
+    }
     return n < fair ? whole_rows(run, n, fair) : fair;
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# usage: grid_stride.sh WEIR: in which loops warps yield to each other. A loop that goes through memory in steps of
-# the whole grid has a yield point in kernels with barriers; one that goes on by a constant has none.
+# usage: grid_stride.sh WEIR: in which loops warps yield to each other: those that go through memory in steps of the
+# whole grid, not by a constant; without barriers where no shared memory is used and no vector kept.
 set -eu
 weir=$1
 dir=$(mktemp -d)
@@ -29,10 +29,31 @@ ld.shared.u32 %x, [%k]; add.s64 %c, %p2, %o0; red.global.add.u32 [%c], %x; ret;
 }
 PTX
 }
+# alone NAME OPERATION: a kernel without barriers, which does that with each element
+alone() {
+    cat <<PTX
+.visible .entry $1(.param .u64 in, .param .u64 out, .param .u32 n)
+{
+.reg .b32 %t, %b, %d, %g, %i, %n, %s, %v, %x; .reg .b64 %p<3>, %o<3>, %a, %c; .reg .pred %q, %more;
+ld.param.u64 %p1, [in]; ld.param.u64 %p2, [out]; ld.param.u32 %n, [n];
+mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mov.u32 %d, %ntid.x; mov.u32 %g, %nctaid.x;
+mad.lo.s32 %i, %b, %d, %t; mul.lo.s32 %s, %g, %d; mov.u32 %x, 0;
+setp.ge.s32 %q, %i, %n; @%q bra DONE;
+LOOP:
+mul.wide.s32 %o1, %i, 4; add.s64 %a, %p1, %o1; add.s64 %c, %p2, %o1; ld.global.u32 %v, [%a];
+$2
+add.s32 %i, %i, %s; setp.lt.s32 %more, %i, %n; @%more bra LOOP;
+DONE:
+st.global.u32 [%p2], %x; ret;
+}
+PTX
+}
 {
     printf '.version 8.0\n.target sm_80\n.address_size 64\n'
     kernel strides 'mul.lo.s32 %s, %g, %d;'
     kernel steps 'mov.u32 %s, 256;'
+    alone copies 'st.global.u32 [%c], %v;'
+    alone sums 'add.u32 %x, %x, %v;'
 } >"$dir/loops.ptx"
 
 status=0
@@ -46,4 +67,6 @@ expect() {
 }
 expect strides 1
 expect steps 0
+expect copies 1
+expect sums 0
 exit $status

@@ -12,9 +12,11 @@
  * What later iterations will read is known in such loops: the address grows in each by the same
  * amount. It is prefetched when a warp yields.
  *
- * Only in kernels with barriers: others are mostly launched with a thread for each element, so that
- * the loop ends after one iteration, and what helps them is many blocks in one call
- * (codegen/control/block_batch.c). */
+ * Without barriers the warps of all blocks of a call do so (codegen/control/block_batch.c), after
+ * each iteration: together they go through memory in long pieces, which a CPU prefetches. Not where
+ * a block has memory of its own, which those of a call share, nor where a warp keeps vectors from
+ * one iteration to the next: sums would be stored and loaded with each. A loop that ends after one
+ * iteration, as most do that are launched with a thread for each element, never yields. */
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/passes.h"
 
@@ -211,6 +213,7 @@ static bool suits(const struct jkernel *k, int32_t h)
     return last >= h && moves;
 }
 
+/* Resume points are numbered when code is generated. */
 static bool suspends(const struct jkernel *k)
 {
     for (int32_t b = 0; b < k->nblocks; b++)
@@ -219,14 +222,43 @@ static bool suspends(const struct jkernel *k)
     return false;
 }
 
+static bool of_block(unsigned space)
+{
+    return space == PTX_SPACE_SHARED || space == PTX_SPACE_SHARED_CLUSTER ||
+           space == PTX_SPACE_LOCAL;
+}
+
+bool jit_blocks_interleave(const struct jkernel *k)
+{
+    if (k->nshared > 0 || k->local_bytes > 0 || k->opt->checked != 0 || k->opt->order != 0)
+        return false;
+    for (size_t n = 0; n < k->ninstrs; n++)
+        for (unsigned s = 0; s < k->instrs[n].nspaces; s++)
+            if (of_block(k->instrs[n].spaces[s]))
+                return false;
+    return true;
+}
+
+/* Does a warp in the loop of header h keep a vector from one iteration to the next? */
+static bool keeps_vectors(const struct jkernel *k, int32_t h)
+{
+    EACH_BIT (r, k->blocks[h].live_in, (int32_t)k->nregs)
+        if (!k->regs[r].remat && k->regs[r].uniformity.seg == SEG_NONE)
+            return true;
+    return false;
+}
+
 int32_t jit_find_yield_loop(const struct jkernel *k)
 {
-    if (k->barrier_loop != 0 || k->is_function || k->has_poll || k->has_partial || k->has_calls ||
-        (!(k->entry->pragmas & PTX_PRAGMA_INTERLEAVE) &&
-         (k->nwarps < MIN_WARPS || k->ninstrs > MAX_INSTRUCTIONS || !suspends(k))))
+    bool always = k->entry->pragmas & PTX_PRAGMA_INTERLEAVE, barriers = suspends(k);
+    if (k->barrier_loop != 0 || k->is_function || k->has_poll || k->has_partial || k->has_calls)
+        return 0;
+    if (!always && (k->nwarps < (barriers ? MIN_WARPS : 1) || k->ninstrs > MAX_INSTRUCTIONS ||
+                    (!barriers && !jit_blocks_interleave(k))))
         return 0;
     for (int32_t h = 0; h < k->nblocks; h++)
-        if (k->blocks[h].loop == h && k->blocks[h].count > 0 && suits(k, h))
+        if (k->blocks[h].loop == h && k->blocks[h].count > 0 && suits(k, h) &&
+            (always || barriers || !keeps_vectors(k, h)))
             return k->blocks[h].first + 1;
     return 0;
 }

@@ -111,6 +111,7 @@ void frame_allocate(struct codegen *cg)
     struct jkernel *k = cg->k;
     uint64_t *any = arena_alloc(&k->arena, bit_bytes((int32_t)k->nregs));
     uint32_t at = cg->frame->bytes;
+    bool vectors = false;
     for (int32_t r = 1; r < k->nresume; r++)
         bit_union(any, cg->frame->resume_live[r], (int32_t)k->nregs);
     /* small registers first, then vectors on cache lines of their own */
@@ -127,6 +128,7 @@ void frame_allocate(struct codegen *cg)
                 (frame_once(cg, r) && !interleave_needs(cg, r)))
                 continue;
             uint32_t align = vec && bytes >= 64 ? 64 : bytes;
+            vectors |= vec;
             at = (at + align - 1) / align * align;
             cg->regs[r].frame_offset = at;
             at += vec ? bytes : bytes * (uint32_t)nsegs(reg->uniformity.seg);
@@ -134,6 +136,7 @@ void frame_allocate(struct codegen *cg)
                 at += 4 * (uint32_t)nsegs(reg->uniformity.seg);
         }
     }
+    cg->frame->scalars = vectors ? 0 : (at + 7) & ~7u;
     cg->frame->bytes = (at + 63) & ~63u;
 }
 

@@ -7,6 +7,7 @@
 /* A warp's frame, and what of it each resume point needs. */
 struct frame_layout {
     uint32_t bytes;
+    uint32_t scalars; /* without what is added for alignment, where there are no vectors; else 0 */
     uint32_t live_offset, *pending_offset; /* masks: of live lanes, of lanes pending at a block */
     uint64_t **resume_live;                /* per resume point: registers to restore */
     uint64_t **resume_remat;               /* ... and to rematerialize of those (frame_remat.c) */

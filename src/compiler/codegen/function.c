@@ -704,7 +704,7 @@ bool emit_kernel(struct codegen *cg)
     if (merged)
         ok = emit_merged_region(cg, regions[0]);
     else if (cg->batch != NULL)
-        ok = emit_batch(cg, regions[0]);
+        ok = emit_batch(cg, regions);
     else
         for (int32_t r = 0; ok && r < k->nresume; r++)
             ok = emit_region(cg, r, regions);

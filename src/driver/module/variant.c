@@ -182,6 +182,7 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
         .local_bytes = code->local_bytes,
         .can_suspend = code->can_suspend != 0,
         .streams = (code->flags & JIT_CODE_STREAMS) != 0,
+        .abreast = (code->flags & JIT_CODE_ABREAST) != 0,
         .collects = (code->flags & JIT_CODE_COLLECTS) != 0,
         .panel = (code->flags & JIT_CODE_PANELS) != 0 ? panel_width(ntid[0]) : 0,
         .recursive = f->info.recursive,

@@ -9,7 +9,10 @@
  * the same row in the next block than with those of the row below: they read on where it has ended,
  * as a loop over an array does. Where a kernel only streams (every access in the order of lanes,
  * none in a loop), a row therefore goes through all blocks before the next row begins. Other
- * kernels, which may reuse what they have just read, take block after block. */
+ * kernels, which may reuse what they have just read, take block after block.
+ *
+ * In loops whose warps yield to each other (grid_stride.c) all warps of up to 32 blocks take turns.
+ * Their frames are on the call's stack then: the block's own are for one block. */
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/frame.h"
 #include "compiler/codegen/memory/deferred.h"
@@ -19,8 +22,13 @@
 #include "compiler/passes.h"
 
 struct block_batch {
-    int32_t warps; /* after which the next block goes on */
+    int32_t warps;       /* after which the next block goes on */
+    LLVMValueRef frames; /* where warps interleave: the frames of a group's warps, else NULL */
+    uint32_t stride;     /* ... from one of them to the next */
 };
+
+/* Blocks whose warps interleave, and bytes of their frames. */
+enum { GROUP_BLOCKS = 32, MAX_FRAME_BYTES = 1 << 16 };
 
 /* ---- which kernels ---- */
 
@@ -88,6 +96,22 @@ static int32_t warps_per_row(const struct jkernel *k)
     return x == 0 ? 0 : x % JIT_WARP == 0 ? (int32_t)(x / JIT_WARP) : JIT_WARP % x == 0 ? 1 : 0;
 }
 
+/* Where warps yield to each other: those of several blocks of a call do, if that needs nothing that
+ * a block has by itself. Makes their frames; false: a block a call. */
+static bool frames_of_blocks(struct codegen *cg)
+{
+    struct jkernel *k = cg->k;
+    uint32_t stride = cg->frame->scalars != 0 ? cg->frame->scalars : cg->frame->bytes;
+    uint64_t bytes = (uint64_t)stride * GROUP_BLOCKS * (uint64_t)k->nwarps;
+    if (k->nresume != 2 || !interleave_point(cg, 1) || !jit_blocks_interleave(k) ||
+        bytes > MAX_FRAME_BYTES)
+        return false;
+    cg->batch->stride = stride;
+    cg->batch->frames = new_slot(cg, LLVMArrayType2(cg->i8, bytes), "frames");
+    LLVMSetAlignment(cg->batch->frames, 64);
+    return true;
+}
+
 void batch_init(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
@@ -97,8 +121,7 @@ void batch_init(struct codegen *cg)
         return;
     if ((k->opt->order & (JIT_ORDER_WARPS | JIT_ORDER_TURNED)) != 0) /* its warps go as they are */
         return;
-    if (k->is_function || k->has_calls || k->nresume > 1 || k->has_poll || k->has_partial ||
-        k->nwarps == 0)
+    if (k->is_function || k->has_calls || k->has_poll || k->has_partial || k->nwarps == 0)
         return;
     for (int32_t b = 0; b < k->nblocks; b++) {
         const struct jblock *blk = &k->blocks[b];
@@ -111,11 +134,23 @@ void batch_init(struct codegen *cg)
     int32_t row = warps_per_row(k);
     cg->batch = arena_alloc(&k->arena, sizeof *cg->batch);
     cg->batch->warps = streams && row > 0 && row < k->nwarps ? row : k->nwarps;
+    if (k->nresume == 1)
+        return;
+    cg->batch->warps = k->nwarps;
+    if (frames_of_blocks(cg))
+        cg->osr = NULL; /* it has no barriers */
+    else
+        cg->batch = NULL;
 }
 
 bool batch_streams(const struct codegen *cg)
 {
     return cg->batch != NULL && cg->batch->warps < cg->k->nwarps;
+}
+
+bool batch_abreast(const struct codegen *cg)
+{
+    return cg->batch != NULL && cg->batch->frames != NULL;
 }
 
 /* ---- the loops ---- */
@@ -160,32 +195,117 @@ static void store_block_index(struct codegen *cg, LLVMValueRef at)
     LLVMSetMetadata(store, cg->md.noalias, cg->md.scope_all);
 }
 
-bool emit_batch(struct codegen *cg, LLVMBasicBlockRef at)
+/* The blocks of a call. */
+struct call_blocks {
+    LLVMValueRef here;       /* where the index of the one that runs is stored */
+    LLVMValueRef first, end; /* the first one's index, and that after the last */
+};
+
+/* At the start of the function. */
+static struct call_blocks read_blocks(struct codegen *cg)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    struct call_blocks c = {.here = byte_offset(cg, cg->block.ptr, c64(cg, BLOCK_FIELD(ctaid)))};
+    LLVMValueRef more_ptr = byte_offset(cg, cg->block.ptr, c64(cg, BLOCK_FIELD(more)));
+    c.first = LLVMBuildLoad2(b, cg->i32, c.here, "");
+    LLVMValueRef more = LLVMBuildLoad2(b, cg->i32, more_ptr, "");
+    LLVMBuildStore(b, c32(cg, 0), more_ptr);
+    LLVMValueRef count = LLVMBuildAdd(b, more, c32(cg, 1), "");
+    c.end = LLVMBuildAdd(b, c.first, count, "");
+    deferred_open(cg, count);
+    return c;
+}
+
+/* Where warps interleave: all warps of these blocks run region r, 0 or 1, until they yield or end;
+ * the builder is left where none has yielded. */
+static bool emit_turn(struct codegen *cg, const struct call_blocks *c, int32_t r,
+                      LLVMBasicBlockRef *regions)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef nwarps = c32(cg, (uint64_t)cg->k->nwarps);
+    LLVMBasicBlockRef done = new_bb(cg, "warp_done"), step = new_bb(cg, "step");
+    cg->regions->current = r;
+    cg->frame->reads = r > 0 ? frame_reads(cg, r) : NULL;
+    flow_open(cg);
+    bit_clear_all(cg->regions->next_set, cg->k->nresume);
+    cg->flow->next_warp = done;
+    cg->regions->suspend = step;
+    struct counted_loop blocks = loop_open(cg, c->first, "blocks");
+    cg->block.ctaid[0] = blocks.i;
+    store_block_index(cg, c->here);
+    LLVMValueRef rank = LLVMBuildMul(b, LLVMBuildSub(b, blocks.i, c->first, ""), nwarps, "");
+    struct counted_loop warps = loop_open(cg, c32(cg, 0), "warps");
+    cg->w = warps.i;
+    LLVMValueRef off = LLVMBuildZExt(b, LLVMBuildAdd(b, rank, cg->w, ""), cg->i64, "");
+    off = LLVMBuildMul(b, off, c64(cg, cg->batch->stride), "");
+    cg->frame_w = byte_offset(cg, cg->batch->frames, off);
+    memory_registers_region(cg);
+    if (r > 0) {
+        LLVMBasicBlockRef run = new_bb(cg, "run");
+        LLVMBuildCondBr(b, interleave_waits(cg, r), run, step);
+        LLVMPositionBuilderAtEnd(b, run);
+    }
+    store_warp_index(cg);
+    interleave_begin(cg);
+    enter_region(cg, r);
+    bool ok = flow_emit(cg);
+    LLVMPositionBuilderAtEnd(b, done);
+    LLVMBuildBr(b, step);
+    LLVMPositionBuilderAtEnd(b, step);
+    loop_close(cg, &warps, 1, nwarps);
+    loop_close(cg, &blocks, 1, c->end);
+    interleave_resume(cg, regions);
+    return ok;
+}
+
+/* The blocks of a call, by groups whose warps interleave. */
+static bool emit_turns(struct codegen *cg, const struct call_blocks *c, LLVMBasicBlockRef *regions)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMBasicBlockRef over = new_bb(cg, "over"), next = new_bb(cg, "group"),
+                      done = new_bb(cg, "groups_done"), before = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, next);
+    LLVMPositionBuilderAtEnd(b, next);
+    struct call_blocks g = {.here = c->here, .first = LLVMBuildPhi(b, cg->i32, "group")};
+    LLVMValueRef left = LLVMBuildSub(b, c->end, g.first, ""), most = c32(cg, GROUP_BLOCKS);
+    LLVMValueRef few = LLVMBuildICmp(b, LLVMIntULT, left, most, "");
+    g.end = LLVMBuildAdd(b, g.first, LLVMBuildSelect(b, few, left, most, ""), "");
+    bool ok = emit_turn(cg, &g, 0, regions);
+    LLVMBuildBr(b, over);
+    LLVMPositionBuilderAtEnd(b, regions[1]);
+    ok = ok && emit_turn(cg, &g, 1, regions);
+    LLVMBuildBr(b, over);
+    LLVMPositionBuilderAtEnd(b, over);
+    LLVMAddIncoming(g.first, (LLVMValueRef[]){c->first, g.end}, (LLVMBasicBlockRef[]){before, over},
+                    2);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, g.end, c->end, ""), next, done);
+    LLVMPositionBuilderAtEnd(b, done);
+    deferred_close(cg);
+    LLVMBuildRet(b, c32(cg, JIT_DONE));
+    return ok;
+}
+
+bool emit_batch(struct codegen *cg, LLVMBasicBlockRef *regions)
 {
     LLVMBuilderRef b = cg->alu.b;
     const struct jkernel *k = cg->k;
     int32_t row = cg->batch->warps;
     struct counted_loop rows, blocks, warps;
     bool one = row == 1;
+    LLVMPositionBuilderAtEnd(b, regions[0]);
+    struct call_blocks c = read_blocks(cg);
+    if (cg->batch->frames != NULL)
+        return emit_turns(cg, &c, regions);
     flow_open(cg);
     cg->regions->current = 0;
     cg->flow->next_warp = new_bb(cg, "warp_done");
-    LLVMPositionBuilderAtEnd(b, at);
-    LLVMValueRef here = byte_offset(cg, cg->block.ptr, c64(cg, BLOCK_FIELD(ctaid)));
-    LLVMValueRef more_ptr = byte_offset(cg, cg->block.ptr, c64(cg, BLOCK_FIELD(more)));
-    LLVMValueRef first = LLVMBuildLoad2(b, cg->i32, here, "");
-    LLVMValueRef more = LLVMBuildLoad2(b, cg->i32, more_ptr, "");
-    LLVMBuildStore(b, c32(cg, 0), more_ptr);
-    LLVMValueRef count = LLVMBuildAdd(b, more, c32(cg, 1), "");
-    LLVMValueRef end = LLVMBuildAdd(b, first, count, "");
-    deferred_open(cg, count);
     rows = loop_open(cg, c32(cg, 0), "rows");
     cg->w = rows.i;
     if (one)
         store_warp_index(cg);
-    blocks = loop_open(cg, first, "blocks");
+    blocks = loop_open(cg, c.first, "blocks");
     cg->block.ctaid[0] = blocks.i;
-    store_block_index(cg, here);
+    store_block_index(cg, c.here);
     if (!one) {
         warps = loop_open(cg, rows.i, "warps");
         cg->w = warps.i;
@@ -203,7 +323,7 @@ bool emit_batch(struct codegen *cg, LLVMBasicBlockRef at)
     LLVMValueRef again = one ? NULL : loop_close(cg, &warps, 1, end_warp);
     if (again != NULL && jit_only_loads_and_stores(k, cg->regions->blocks[0]))
         warp_jam_mark(again);
-    loop_close(cg, &blocks, 1, end);
+    loop_close(cg, &blocks, 1, c.end);
     loop_close(cg, &rows, (uint64_t)row, c32(cg, (uint64_t)(k->nwarps + row - 1) / row * row));
     deferred_close(cg);
     LLVMBuildRet(b, c32(cg, JIT_DONE));

@@ -166,8 +166,10 @@ LLVMValueRef speculative_select(struct codegen *cg, LLVMValueRef yes, LLVMValueR
 void batch_init(struct codegen *cg);
 /* Does a call go through one row of threads of all its blocks before the next row begins? */
 bool batch_streams(const struct codegen *cg);
-/* The only region of such a kernel, which begins at `at`. */
-bool emit_batch(struct codegen *cg, LLVMBasicBlockRef at);
+/* Do the warps of all blocks of a call go through a loop side by side? */
+bool batch_abreast(const struct codegen *cg);
+/* The regions of such a kernel: one, or two where warps interleave. */
+bool emit_batch(struct codegen *cg, LLVMBasicBlockRef *regions);
 
 /* ---- grid_stride_loops.c ---- */
 

@@ -3,7 +3,9 @@
  * A warp that reaches the loop is saved as at a barrier, records in its frame that it waits here,
  * and the next warp runs. When all have run, those that wait continue, in a region of their own,
  * which alone has the loop: each for a few iterations until it yields, and until no warp waits any
- * more. Then all have come to the same barrier, or to the end. */
+ * more. Then all have come to the same barrier, or to the end. Where there are no barriers, a warp
+ * first runs one iteration at once, and the warps that interleave are those of all blocks of a call
+ * (block_batch.c). */
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/frame.h"
 #include "compiler/codegen/memory/memory.h"
@@ -13,6 +15,10 @@
  * the first-level cache, and strides of the grid often are such that all of it shares one set,
  * which has eight ways. */
 enum { ITERATIONS = 4, LINE = 64 };
+
+/* The same where the warps of many blocks do so, which together go through memory in the order of
+ * addresses. */
+enum { BATCH_ITERATIONS = 1 };
 
 /* How many iterations ahead a loop prefetches that does not yield. */
 enum { LOCKED_AHEAD = 2 };
@@ -69,7 +75,10 @@ void interleave_begin(struct codegen *cg)
     if (cg->interleave == NULL)
         return;
     bool always = cg->k->entry->pragmas & PTX_PRAGMA_INTERLEAVE;
-    LLVMBuildStore(cg->alu.b, c32(cg, always ? 1 : ITERATIONS), cg->interleave->left_slot);
+    uint64_t left = always ? 1 : cg->batch != NULL ? BATCH_ITERATIONS : ITERATIONS;
+    if (cg->batch != NULL && cg->regions->current == 0)
+        left++; /* the loop is come to before its first iteration, too */
+    LLVMBuildStore(cg->alu.b, c32(cg, left), cg->interleave->left_slot);
     tag_frame(cg, LLVMBuildStore(cg->alu.b, c32(cg, 0), resume_word(cg)));
 }
 
@@ -80,7 +89,7 @@ void interleave_yield(struct codegen *cg, const struct jblock *blk)
         flow_goto(cg, blk->succ[0]);
         return;
     }
-    if (cg->regions->current == blk->resume) {
+    if (cg->regions->current == blk->resume || cg->batch != NULL) {
         LLVMBasicBlockRef out = new_bb(cg, "yield"), on = new_bb(cg, "iterate");
         LLVMValueRef left = LLVMBuildLoad2(b, cg->i32, cg->interleave->left_slot, "");
         left = LLVMBuildSub(b, left, c32(cg, 1), "");
@@ -133,6 +142,8 @@ static int64_t iterations_ahead(const struct codegen *cg)
     const struct jkernel *k = cg->k;
     if (!cg->in_converged_copy || cg->cur == NULL || cg->cur->loop < 0)
         return 0;
+    if (cg->batch != NULL && cg->interleave != NULL)
+        return 0; /* a CPU sees what is next */
     if (cg->interleave != NULL && k->blocks[cg->cur->loop].first == k->yield_loop - 1)
         return ITERATIONS;
     return locks(k, cg->cur->loop) ? LOCKED_AHEAD : 0;

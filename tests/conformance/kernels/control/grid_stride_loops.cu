@@ -1,7 +1,8 @@
 /* K2: loops that go through memory in steps of the whole grid, in whose iterations the warps of a
  * block may be interleaved: with barriers before, after and around them, with several ways back to
  * their start and out of them, for blocks whose last warp is not full; and what they are often for,
- * atomics on shared memory at places that come from bytes, from some bits, and from anywhere. */
+ * atomics on shared memory at places that come from bytes, from some bits, and from anywhere.
+ * Without barriers the warps of several blocks may be. */
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -37,8 +38,8 @@ enum {
     PLACES = ADDS + XORS + MOST + FLOATS
 };
 
-/* Indices of 12 bits, of 8 bits that are not adjacent, and of any value; operands that differ from lane to
- * lane. */
+/* Indices of 12 bits, of 8 bits that are not adjacent, and of any value; operands that differ from
+ * lane to lane. */
 __global__ void places(const unsigned *in, const int *index, int *out, int n)
 {
     __shared__ int adds[ADDS], xors[XORS], most[MOST];
@@ -106,6 +107,26 @@ __global__ void ways(const int *in, int *out, int n, int stop)
             v = v * 5 + k;
         out[i] = v + seen;
     }
+}
+
+/* No barriers, and no loop within: ways back from the middle and out, an index that wraps around on
+ * its way if `base` is large, and what it is after the loop. */
+template <class I>
+__global__ void steps(const int *in, int *out, unsigned long long *sums, I base, I n, int stop)
+{
+    I i = base + (I)(blockIdx.x * blockDim.x + threadIdx.x);
+    if ((i - base) % 11 == 3)
+        return;
+    for (; (I)(i - base) < n; i += gridDim.x * blockDim.x) {
+        int v = in[(I)(i - base)];
+        if (v % 3 == 0)
+            continue;
+        if (v == stop)
+            break;
+        out[(I)(i - base)] = v * 3 + (int)blockIdx.x;
+        atomicAdd(&sums[v & 15], 1ull);
+    }
+    atomicAdd(&sums[16], (unsigned long long)(I)(i - base));
 }
 
 /* Inside of a loop that the block does together, with numbers that are the same for all of it and
@@ -249,6 +270,37 @@ static void test_ways(int n, int grid, int block)
     OK(cudaFree(in));
 }
 
+template <class I> static void test_steps(int n, int grid, int block, I base)
+{
+    int *in = there(number), stop = number[n / 3], threads = grid * block;
+    std::vector<int> want(n);
+    std::vector<unsigned long long> sums(17);
+    for (int t = 0; t < threads; t++) {
+        int i = t;
+        if (t % 11 == 3)
+            continue;
+        for (; i < n; i += threads) {
+            if (number[i] % 3 == 0)
+                continue;
+            if (number[i] == stop)
+                break;
+            want[i] = number[i] * 3 + t / block;
+            sums[number[i] & 15]++;
+        }
+        sums[16] += (unsigned long long)i;
+    }
+    for (int launch = 0; launch < 3; launch++) { /* later ones run more blocks at a time */
+        std::vector<int> none(n);
+        std::vector<unsigned long long> zero(17);
+        int *out = there(none);
+        unsigned long long *s = there(zero);
+        steps<I><<<grid, block>>>(in, out, s, base, (I)n, stop);
+        compare("steps", out, want);
+        compare("sums of steps", s, sums);
+    }
+    OK(cudaFree(in));
+}
+
 static void test_around(int n, int grid, int block)
 {
     enum { ROUNDS = 5 };
@@ -275,6 +327,8 @@ int main()
 {
     static const int shapes[][3] = {
         {49999, 3, 256}, {20011, 2, 96}, {5000, 4, 33}, {40000, 2, 1024}};
+    static const int many[][3] = {
+        {50000, 70, 64}, {49999, 33, 256}, {30001, 129, 33}, {3000, 64, 96}};
     make(50000);
     for (const int *s : shapes) {
         test_bytes(s[0], s[1], s[2]);
@@ -282,6 +336,12 @@ int main()
         test_reduce(s[0], s[1], s[2]);
         test_ways(s[0], s[1], s[2]);
         test_around(s[0], s[1], s[2]);
+    }
+    for (const int *s : many) {
+        test_steps<int>(s[0], s[1], s[2], 0);
+        test_steps<unsigned>(s[0], s[1], s[2], 0xffffff00u);
+        test_steps<unsigned long long>(s[0], s[1], s[2], 5);
+        test_steps<unsigned long long>(s[0], s[1], s[2], 0xffffffffffffff07ull);
     }
     return check_done();
 }
