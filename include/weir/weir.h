@@ -21,6 +21,18 @@ unsigned long long weir_current_context(void **context);
  * stays loaded. With 1 it says so; returns whether one has: the library is not the program's. */
 int weir_passed_by(int now);
 
+/* For libnvidia-ml: what a device of the machine is, also one that CUDA_VISIBLE_DEVICES hides. 0:
+ * there is none of that index, or this process has not called cuInit. */
+struct weir_device_description {
+    char name[128];
+    unsigned char uuid[16];
+    char bus[16]; /* as of cuDeviceGetPCIBusId */
+    unsigned sm;  /* 90 of compute capability 9.0 */
+    unsigned clock_khz, memory_clock_khz, memory_bus_bits;
+    unsigned long long memory_bytes, memory_free; /* free for this process */
+};
+int weir_describe_device(int index, struct weir_device_description *out);
+
 #ifdef __cplusplus
 }
 #endif

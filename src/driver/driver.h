@@ -276,6 +276,8 @@ struct device *driver_device(CUdevice dev);
 /* The program's number of a device of the lower layers; -1 when it sees it not. */
 CUdevice driver_device_number(int ordinal);
 int device_bus(CUdevice dev); /* the number that PCI addresses identify the devices by */
+/* What the device says of its memory: kHz and bits. */
+void device_attr_memory(const struct device_facts *f, unsigned *clock_khz, unsigned *bits);
 
 /* Whether cuInit has been called and the device exists. */
 CUresult device_check(CUdevice dev);

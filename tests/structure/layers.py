@@ -44,6 +44,7 @@ ALLOWED = {
                "device", "findings", "checks", "races"},
     "gpu": {"base", "memory", "pool"},
     "runtime": {"base", "gpu"},
+    "nvml": set(),
     "syncedmem": set(),
     "devlib": set(),
 }

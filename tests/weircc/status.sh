@@ -43,6 +43,7 @@ is 255 weircc -rdc=true -dlink -cubin undefined.cu -o linked.cubin
 is 1 weircc link.cu
 is 1 weircc host.cpp
 is 1 weircc nothere.cu
+is 1 weircc -c seven.cu -o nowhere/seven.o
 is 1 weircc -bogus seven.cu
 is 7 weircc -run seven.cu
 # A file of PTX is looked at, too.

@@ -84,6 +84,27 @@ static int prepend_library_path(void)
     return EXIT_OK;
 }
 
+/* The NVML that lies beside the driver of a GPU, since ours knows no GPU; NULL: there is none. */
+static char *nvml_beside(const char *driver)
+{
+    const char *slash = strrchr(driver, '/');
+    int directory = slash != NULL ? (int)(slash - driver) : 0;
+    char *nvml = xprintf("%.*s/libnvidia-ml.so.1", directory, driver);
+    if (slash != NULL && access(nvml, R_OK) == 0)
+        return nvml;
+    free(nvml);
+    return NULL;
+}
+
+static void add_preload(const char *library)
+{
+    const char *before = getenv("LD_PRELOAD");
+    char *preload =
+        before != NULL && *before != '\0' ? xprintf("%s:%s", library, before) : xstrdup(library);
+    setenv("LD_PRELOAD", preload, 1);
+    free(preload);
+}
+
 /* The driver of a GPU goes before all other libraries: a program may have a search path to Weir's.
  */
 static int set_device(const char *value)
@@ -101,12 +122,12 @@ static int set_device(const char *value)
     if (driver == NULL)
         return weir_failed("run",
                            "--device=gpu: this machine has no libcuda.so.1 of a GPU's driver");
-    const char *before = getenv("LD_PRELOAD");
-    char *preload =
-        before != NULL && *before != '\0' ? xprintf("%s:%s", driver, before) : xstrdup(driver);
-    setenv("LD_PRELOAD", preload, 1);
+    char *nvml = nvml_beside(driver);
+    if (nvml != NULL)
+        add_preload(nvml);
+    add_preload(driver);
     setenv(env_entry(ENV_DRIVER)->name, driver, 1);
-    free(preload);
+    free(nvml);
     free(driver);
     return EXIT_OK;
 }

@@ -8,6 +8,7 @@
 
 #include "base/env.h"
 #include "driver/objects.h"
+#include "weir/weir.h"
 
 /* ---- those the program sees ---- */
 
@@ -83,6 +84,11 @@ WEIR_API CUresult cuDeviceGet(CUdevice *dev, int ordinal)
     return r;
 }
 
+static void write_name(char *name, size_t size, const struct device_facts *f)
+{
+    snprintf(name, size, "Weir CPU device (%s)", f->name);
+}
+
 WEIR_API CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 {
     HOLD;
@@ -91,7 +97,7 @@ WEIR_API CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
         return CUDA_ERROR_INVALID_VALUE;
     struct device_facts f;
     device_facts(driver_device(dev), &f);
-    snprintf(name, (size_t)len, "Weir CPU device (%s)", f.name);
+    write_name(name, (size_t)len, &f);
     return CUDA_SUCCESS;
 }
 
@@ -121,30 +127,36 @@ WEIR_API CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev
 /* ---- identity ---- */
 
 /* The same for the same device of the same machine, whichever process asks. */
+static void find_uuid(int ordinal, void *out)
+{
+    uint8_t bytes[16];
+    static const char salt[] = "weir device";
+    struct device_facts f;
+    struct hash128 h;
+    size_t size = 0;
+    char *machine = file_read("/etc/machine-id", &size, NULL);
+    device_facts(device_get(ordinal), &f);
+    hash_init(&h);
+    hash_add(&h, salt, sizeof salt);
+    if (machine != NULL)
+        hash_add(&h, machine, size);
+    hash_add(&h, f.name, strlen(f.name));
+    hash_add(&h, &ordinal, sizeof ordinal);
+    free(machine);
+    memcpy(bytes, &h.lo, 8);
+    memcpy(bytes + 8, &h.hi, 8);
+    bytes[6] = (bytes[6] & 0x0f) | 0x80; /* RFC 9562: version 8, of our own make */
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    memcpy(out, bytes, sizeof bytes);
+}
+
 WEIR_API CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
 {
     HOLD;
     CU_TRY(device_check(dev));
     if (uuid == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    static const char salt[] = "weir device";
-    struct device_facts f;
-    struct hash128 h;
-    size_t size = 0;
-    char *machine = file_read("/etc/machine-id", &size, NULL);
-    device_facts(driver_device(dev), &f);
-    hash_init(&h);
-    hash_add(&h, salt, sizeof salt);
-    if (machine != NULL)
-        hash_add(&h, machine, size);
-    hash_add(&h, f.name, strlen(f.name));
-    hash_add(&h, &visible.ordinal[dev], sizeof visible.ordinal[dev]);
-    free(machine);
-    memcpy(uuid->bytes, &h.lo, 8);
-    memcpy(uuid->bytes + 8, &h.hi, 8);
-    uuid->bytes[6] =
-        (char)((uuid->bytes[6] & 0x0f) | 0x80); /* RFC 9562: version 8, of our own make */
-    uuid->bytes[8] = (char)((uuid->bytes[8] & 0x3f) | 0x80);
+    find_uuid(visible.ordinal[dev], uuid->bytes);
     return CUDA_SUCCESS;
 }
 
@@ -167,14 +179,40 @@ WEIR_API CUresult cuDeviceGetLuid(char *luid, unsigned int *mask, CUdevice dev)
 
 /* No device here is on a PCI bus. Programs identify devices by this text, so each has one of its
  * own: bus 1 for device 0, 2 for device 1 and so on. */
+static void write_bus(char *text, size_t size, int ordinal)
+{
+    snprintf(text, size, "0000:%02X:00.0", (unsigned)ordinal + 1);
+}
+
 WEIR_API CUresult cuDeviceGetPCIBusId(char *text, int len, CUdevice dev)
 {
     HOLD;
     CU_TRY(device_check(dev));
     if (text == NULL || len <= 0)
         return CUDA_ERROR_INVALID_VALUE;
-    snprintf(text, (size_t)len, "0000:%02X:00.0", (unsigned)device_bus(dev));
+    write_bus(text, (size_t)len, visible.ordinal[dev]);
     return CUDA_SUCCESS;
+}
+
+WEIR_API int weir_describe_device(int index, struct weir_device_description *out)
+{
+    HOLD;
+    struct device_facts f;
+    uint64_t free_bytes = 0, total = 0;
+    if (device_forked() || index < 0 || index >= device_count())
+        return 0;
+    *out = (struct weir_device_description){0};
+    device_facts(device_get(index), &f);
+    mem_usage(index, &free_bytes, &total);
+    write_name(out->name, sizeof out->name, &f);
+    write_bus(out->bus, sizeof out->bus, index);
+    find_uuid(index, out->uuid);
+    out->sm = (unsigned)device_limits()->sm;
+    device_attr_memory(&f, &out->memory_clock_khz, &out->memory_bus_bits);
+    out->clock_khz = f.clock_khz;
+    out->memory_bytes = f.memory_bytes;
+    out->memory_free = free_bytes;
+    return 1;
 }
 
 WEIR_API CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *text)

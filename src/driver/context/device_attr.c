@@ -150,6 +150,17 @@ static int device_attr_clock(const struct device_facts *f)
     return f->clock_khz != 0 ? (int)f->clock_khz : CLOCK_FALLBACK_KHZ;
 }
 
+static int bus_bits(const struct device_facts *f)
+{
+    return CHANNEL_BITS * NODE_CHANNELS * (f->numa_nodes > 0 ? (int)f->numa_nodes : 1);
+}
+
+void device_attr_memory(const struct device_facts *f, unsigned *clock_khz, unsigned *bits)
+{
+    *clock_khz = MEMORY_CLOCK_KHZ;
+    *bits = (unsigned)bus_bits(f);
+}
+
 WEIR_API CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute which, CUdevice dev)
 {
     HOLD;
@@ -162,9 +173,7 @@ WEIR_API CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute which, CUdev
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *out = (int)f.workers; break;
     case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: *out = device_attr_clock(&f); break;
     case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *out = shared_cache(&f); break;
-    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
-        *out = CHANNEL_BITS * NODE_CHANNELS * (f.numa_nodes > 0 ? (int)f.numa_nodes : 1);
-        break;
+    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: *out = bus_bits(&f); break;
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: *out = device_bus(dev); break;
     case CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID: *out = dev; break;
     case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS:

@@ -207,13 +207,14 @@ static bool learn_slips(struct compilation *c, const struct strbuf *errors)
     return more;
 }
 
-/* The exit status for source that clang has refused. nvcc preprocesses it by the host compiler, and
- * has another front end where device code is all that is made. */
-static int refused_status(struct compilation *c, const struct strlist *command)
+/* The exit status for source that clang has refused, or whose output it could not write. nvcc
+ * preprocesses it by the host compiler, and has another front end where device code is all that is
+ * made. */
+static int refused_status(struct compilation *c, const struct strlist *command, bool written)
 {
     struct driver *dr = c->dr;
     enum phase phase = dr->build.phase;
-    if (dr->diag.text[0] != '\0' || phase == PHASE_PTX || phase == PHASE_CUBIN ||
+    if (!written || dr->diag.text[0] != '\0' || phase == PHASE_PTX || phase == PHASE_CUBIN ||
         phase == PHASE_FATBIN)
         return 1;
     struct strlist argv = {0};
@@ -263,6 +264,7 @@ int run_pass(struct compilation *c, enum pass pass, const struct strlist *comman
         for (size_t i = 0; i < c->plan.host_calls.warnings.count; i++)
             sb_printf(&errors, "%s", c->plan.host_calls.warnings.items[i]);
     bool said = errors.count > 0;
+    bool written = !said || strstr(errors.items, "unable to open output file") == NULL;
     show(c, &errors);
-    return status == 1 && said ? refused_status(c, command) : status;
+    return status == 1 && said ? refused_status(c, command, written) : status;
 }

@@ -3,7 +3,7 @@
 #include <nvFatbin.h>
 #include <nvPTXCompiler.h>
 
-#include "common.h"
+#include "driver/common.h"
 
 static const char good[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
                            ".visible .entry seven(.param .u64 p)\n{\n"
