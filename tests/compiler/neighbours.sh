@@ -14,7 +14,7 @@ cat > "$dir/indices.ptx" <<'PTX'
 .extern .func (.param .b32 r) __nv_max(.param .b32 a, .param .b32 b);
 .visible .entry k(.param .u32 width, .param .u64 out)
 {
-.reg .b32 %x, %y, %w, %i<50>; .reg .b64 %o, %l<4>; .reg .pred %p, %q;
+.reg .b32 %x, %y, %w, %i<50>; .reg .b64 %o, %l<6>; .reg .b16 %h<7>; .reg .pred %p, %q;
 mov.u32 %i30, %tid.x; mov.u32 %i31, %tid.y; mov.u32 %i32, %ctaid.x; mov.u32 %i33, %ntid.x;
 mad.lo.s32 %x, %i32, %i33, %i30; mov.u32 %i34, %ctaid.y; mov.u32 %i35, %ntid.y;
 mad.lo.s32 %y, %i34, %i35, %i31;
@@ -51,6 +51,10 @@ bfe.u32 %i42, %x, 3, 40;
 bfe.s32 %i43, %x, 3, 5;
 cvt.u64.u32 %l1, %i30;
 bfe.u64 %l2, %l1, 3, 2;
+cvt.u16.u32 %h1, %i30; cvt.u16.u32 %h2, %i31; shl.b16 %h3, %h2, 5; add.s16 %h4, %h1, %h3;
+cvt.u64.u16 %l3, %h4; cvt.u32.u16 %i44, %h4;
+mul.lo.s16 %h5, %h4, 300; cvt.u32.u16 %i45, %h5;
+sub.s16 %h6, %h1, 5; cvt.u32.u16 %i46, %h6; cvt.s32.s16 %i47, %h6;
 {
 .param .b32 a; .param .b32 b; .param .b32 r;
 st.param.b32 [a], %i4; st.param.b32 [b], 0;
@@ -195,6 +199,33 @@ loops()
         status=1
     }
 }
+# Each trip has names of its own, so that a quotient is known for what it is.
+cat > "$dir/tile.ptx" <<'PTX'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 image, .param .u32 pitch)
+{
+.reg .b32 %i<9>; .reg .b64 %a, %o, %p, %g; .reg .b16 %v; .reg .pred %q;
+.shared .b8 tile[340];
+ld.param.u64 %p, [image]; ld.param.u32 %i7, [pitch];
+mov.u32 %i0, %tid.x; mov.u32 %i1, %tid.y; mov.u64 %a, tile;
+mad.lo.s32 %i2, %i1, 32, %i0;
+$again:
+mul.hi.u32 %i3, %i2, 252645136; shr.u32 %i4, %i3, 1;
+mad.lo.s32 %i5, %i4, %i7, %i2;
+cvt.u64.u32 %g, %i5; add.s64 %g, %p, %g; ld.global.u8 %v, [%g];
+cvt.u64.u32 %o, %i2; add.s64 %o, %a, %o; st.shared.u8 [%o], %v;
+add.s32 %i2, %i2, 256; setp.lt.u32 %q, %i2, 340;
+@%q bra $again;
+ret;
+}
+PTX
+trips=$(WEIR_VECTORS=256 "$weir" dump --uniformity --block 32,8 "$dir/tile.ptx" | sed -n 's/^.*(line [0-9]*)  %\(i4\|o\): //p' | sort | uniq -c | sed 's/ *\([0-9]*\) /\1 /' | tr '\n' ',')
+[ "$trips" = "2 divergent (likely stride 0),4 seg 32 stride 1 remat," ] || {
+    echo "trips: '$trips'" >&2
+    status=1
+}
 loops 36 0
 loops 70 0
 loops 64 1
@@ -215,6 +246,12 @@ expect 32 i41 "seg 8 stride 1"
 expect 32 i42 "seg 8 stride 0"
 expect 32 i43 "divergent"
 expect 32 l2 "seg 8 stride 0"
+# 16 bits, in which what is known to be small does not wrap around
+expect 32 l3 "seg 32 stride 1"
+expect 32 i44 "seg 32 stride 1"
+expect 32 i45 "divergent (likely stride 300)"
+expect 32 i46 "divergent (likely stride 1)"
+expect 32 i47 "seg 32 stride 1"
 expect 16 i21 "divergent (likely stride 1)"
 expect 32 i18 "seg 16 stride 1"
 expect 16 i18 "seg 16 stride 1"

@@ -289,6 +289,13 @@ static struct uniformity hinted(const struct uniformity *a)
     return v;
 }
 
+/* A range of values of 16 bits, which counts where it is one of numbers with sign or without. */
+static struct uniformity within_16_bits(struct uniformity s)
+{
+    s.ranged = s.ranged && s.lo >= INT16_MIN && s.hi <= (s.lo < 0 ? INT16_MAX : UINT16_MAX);
+    return s;
+}
+
 /* From 32 (or fewer) bits to more: exact only where no lane wraps. */
 static struct uniformity widen(struct uniformity a, bool is_signed, unsigned from)
 {
@@ -301,7 +308,7 @@ static struct uniformity widen(struct uniformity a, bool is_signed, unsigned fro
     if (a.seg == SEG_NONE || a.stride == 0)
         return a.seg == SEG_NONE && !a.hint_seg ? DIVERGENT : a;
     bool exact = a.ranged && a.hi - a.lo < (int64_t)1 << 31 && (is_signed || a.lo >= 0);
-    if (exact || lane_bits(&a, a.seg) != 0)
+    if (exact || (from == 32 && lane_bits(&a, a.seg) != 0))
         return a;
     /* within a segment the narrow value can wrap once: the wide one then has a break */
     if (from == 32 && a.brk == 0 && a.stride > -MAX_BREAK_STRIDE && a.stride < MAX_BREAK_STRIDE) {
@@ -450,9 +457,8 @@ static bool follows_break(const struct ptx_instr *i)
     }
 }
 
-/* Integer operations that keep or change strides. False: only the general rule applies. */
-static bool uniformity_integer(const struct ptx_instr *i, const struct uniformity *s,
-                               struct uniformity *out)
+static bool uniformity_of_any_integer(const struct ptx_instr *i, const struct uniformity *s,
+                                      struct uniformity *out)
 {
     if (i->ntypes == 0)
         return false;
@@ -523,10 +529,6 @@ static bool uniformity_integer(const struct ptx_instr *i, const struct uniformit
         if (!is_int_type(i->types[0]) || !is_int_type(i->types[1]) || ptx_has(i, PTX_M_sat))
             return false;
         if (to > from) {
-            if (from < 32 && s[0].stride != 0 && s[0].seg) {
-                *out = hinted(&s[0]);
-                return true;
-            }
             *out = widen(s[0], ptx_type_is_signed((enum ptx_type)i->types[1]), from);
         } else {
             *out = s[0];
@@ -535,12 +537,25 @@ static bool uniformity_integer(const struct ptx_instr *i, const struct uniformit
             out->brk = 0; /* a break is a multiple of 2^32: gone with the upper half */
             out->stride = uniformity_wrap(s[0].stride, to);
             if (to < 32)
-                out->ranged = false;
+                *out = within_16_bits(*out);
+            out->ranged = out->ranged && to >= 16;
         }
         return true;
     }
     default: return false;
     }
+}
+
+/* Integer operations that keep or change strides. False: only the general rule applies. */
+static bool uniformity_integer(const struct ptx_instr *i, const struct uniformity *s,
+                               struct uniformity *out)
+{
+    if (!uniformity_of_any_integer(i, s, out))
+        return false;
+    bool wide = ptx_has(i, PTX_M_wide);
+    if (ptx_type_bits((enum ptx_type)i->types[0]) == 16 && !wide)
+        *out = within_16_bits(*out);
+    return true;
 }
 
 /* A conversion's result in a register that is wider than its type: extended, so that lanes may wrap

@@ -5,6 +5,8 @@
  * constants alone, so it is computed here, by running the loop's counter for each thread of the
  * block. The trips are then written one after the other, each after a branch that the others take.
  * So the masks of the threads that go on are constants of the warp, where a loop would count them.
+ * Registers that nobody reads afterwards have another name in each trip: the analyses know one
+ * uniformity for each, and what of its value follows from one instruction alone.
  *
  * Only loops of one short block of loads, stores and arithmetic, whose threads differ in how often
  * they go through: the others have no masks. */
@@ -23,6 +25,7 @@ enum {
     MOST_THREADS = 1024
 };
 
+enum { NOT_OWN = -1 };
 enum state { OUTSIDE, UNTOUCHED, KNOWN, UNKNOWN };
 
 struct finder {
@@ -34,6 +37,9 @@ struct finder {
     uint8_t *state;      /* enum state of each register */
     uint64_t *value;
     uint32_t tid[3];
+    /* of each register: 1 + the end of the only loop, of those that are rewritten, which has a
+     * value of its own in it; 0: none has, NOT_OWN: it is needed outside */
+    int32_t *own;
 };
 
 static uint64_t cut(uint64_t v, unsigned bits)
@@ -297,28 +303,118 @@ static struct ptx_instr cloned(struct jkernel *k, const struct ptx_instr *i)
     return copy;
 }
 
-/* The list with trips[n] trips, one after the other, of the loop that instruction n ends. */
-static void rewrite(struct jkernel *k, const uint8_t *trips)
+/* Is a register that instruction n, outside of the loop, reads given a value just before? */
+static bool is_given(const struct finder *f, int32_t n, int32_t reg)
 {
+    int32_t from = written_before(f, n, reg);
+    return from >= 0 && f->k->instrs[from].guard < 0;
+}
+
+/* The loop at hand is rewritten: which registers have values of their own in it? Those whose values
+ * from inside are read outside by nobody: each instruction there that reads one has another value
+ * before itself. */
+static void find_own(struct finder *f)
+{
+    const struct jkernel *k = f->k;
+    struct jroles r;
+    for (int32_t n = f->first; n < f->last; n++) {
+        jit_roles(&k->instrs[n], &r);
+        for (int d = 0; d < r.ndef; d++) {
+            int32_t *own = &f->own[r.def[d]];
+            *own = *own == 0 || *own == f->last + 1 ? f->last + 1 : NOT_OWN;
+        }
+    }
+    for (int32_t n = 0; n < (int32_t)k->ninstrs; n++) {
+        if (n >= f->first && n <= f->last)
+            continue;
+        jit_roles(&k->instrs[n], &r);
+        for (int u = 0; u < r.nuse; u++)
+            if (f->own[r.use[u]] == f->last + 1 && !is_given(f, n, r.use[u]))
+                f->own[r.use[u]] = NOT_OWN;
+        int32_t guard = k->instrs[n].guard;
+        if (guard >= 0 && f->own[guard] == f->last + 1 && !is_given(f, n, guard))
+            f->own[guard] = NOT_OWN;
+    }
+}
+
+/* The names of registers in the trip that is being written. */
+struct names {
+    struct jkernel *k;
+    const int32_t *own;
+    int32_t loop; /* 1 + its end */
+    int32_t *name;
+};
+
+static void rename_operand(const struct names *w, struct ptx_operand *o)
+{
+    if (o->reg >= 0 && (o->kind == PTX_OPR_REG || o->kind == PTX_OPR_MEM))
+        o->reg = w->name[o->reg];
+    for (int e = 0; e < o->nitems; e++)
+        rename_operand(w, &o->items[e]);
+}
+
+/* A register that an operand writes gets a new name. */
+static void rename_written(struct names *w, const struct ptx_operand *o)
+{
+    if (o->kind == PTX_OPR_REG && w->own[o->reg] == w->loop) {
+        const struct jreg from = w->k->regs[o->reg];
+        w->name[o->reg] = flat_reg(w->k, from.name, from.type);
+    }
+    for (int e = 0; e < o->nitems; e++)
+        rename_written(w, &o->items[e]);
+}
+
+/* One instruction of a trip. */
+static struct ptx_instr *push_named(struct names *w, const struct ptx_instr *i)
+{
+    struct ptx_instr copy = cloned(w->k, i);
+    int ndst = jit_ndst(i);
+    for (int o = ndst; o < copy.noperands; o++)
+        rename_operand(w, &copy.operands[o]);
+    for (int o = 0; o < ndst && o < copy.noperands; o++)
+        rename_written(w, &i->operands[o]);
+    for (int o = 0; o < ndst && o < copy.noperands; o++)
+        rename_operand(w, &copy.operands[o]);
+    if (copy.guard >= 0)
+        copy.guard = w->name[copy.guard];
+    struct ptx_instr *to = flat_push(w->k);
+    *to = copy;
+    return to;
+}
+
+/* The trips of the loop that instruction n ends; the first is in the list by now. */
+static void push_trips(struct jkernel *k, const struct ptx_instr *old, int32_t n, int trips,
+                       const int32_t *own, int32_t nregs)
+{
+    int32_t first = old[n].operands[0].target;
+    struct names w = {.k = k, .own = own, .loop = n + 1};
+    w.name = xmalloc(sizeof *w.name * ((size_t)nregs + 1));
+    for (int32_t r = 0; r < nregs; r++)
+        w.name[r] = r;
+    k->ninstrs -= (size_t)(n - first);
+    for (int trip = 1; trip <= trips; trip++) {
+        if (trip > 1) {
+            struct ptx_instr *leave = push_named(&w, &old[n]);
+            leave->guard_neg = !leave->guard_neg;
+            leave->operands[0].target = n + 1;
+        }
+        for (int32_t from = first; from < n; from++)
+            push_named(&w, &old[from])->trip = trip > 1 && from == first;
+    }
+    free(w.name);
+}
+
+/* The list with trips[n] trips, one after the other, of the loop that instruction n ends. */
+static void rewrite(struct jkernel *k, const uint8_t *trips, const int32_t *own)
+{
+    int32_t nregs = (int32_t)k->nregs;
     struct rebuilt list = flat_rebuild(k);
-    const struct ptx_instr *old = list.old;
     for (size_t n = 0; n < list.count; n++) {
         list.moved[n] = (int32_t)k->ninstrs;
-        if (trips[n] == 0) {
-            *flat_push(k) = old[n];
-            continue;
-        }
-        for (int trip = 2; trip <= trips[n]; trip++) {
-            struct ptx_instr leave = cloned(k, &old[n]);
-            leave.guard_neg = !leave.guard_neg;
-            leave.operands[0].target = (int32_t)n + 1;
-            *flat_push(k) = leave;
-            for (int32_t from = old[n].operands[0].target; from < (int32_t)n; from++) {
-                struct ptx_instr again = cloned(k, &old[from]);
-                again.trip = from == old[n].operands[0].target;
-                *flat_push(k) = again;
-            }
-        }
+        if (trips[n] == 0)
+            *flat_push(k) = list.old[n];
+        else
+            push_trips(k, list.old, (int32_t)n, trips[n], own, nregs);
     }
     flat_rebuilt(k, &list);
 }
@@ -337,7 +433,8 @@ void flat_thread_loops(struct jkernel *k)
                        .def = xcalloc(k->nregs + 1, sizeof *f.def),
                        .targets = xcalloc(k->ninstrs + 1, sizeof *f.targets),
                        .state = xcalloc(k->nregs + 1, sizeof *f.state),
-                       .value = xcalloc(k->nregs + 1, sizeof *f.value)};
+                       .value = xcalloc(k->nregs + 1, sizeof *f.value),
+                       .own = xcalloc(k->nregs + 1, sizeof *f.own)};
     uint8_t *trips = xcalloc(k->ninstrs + 1, sizeof *trips);
     int32_t added = 0;
     count(&f);
@@ -350,13 +447,15 @@ void flat_thread_loops(struct jkernel *k)
             continue;
         added += more;
         trips[n] = (uint8_t)most;
+        find_own(&f);
     }
     if (added != 0)
-        rewrite(k, trips);
+        rewrite(k, trips, f.own);
     free(f.ndefs);
     free(f.def);
     free(f.targets);
     free(f.state);
     free(f.value);
+    free(f.own);
     free(trips);
 }
