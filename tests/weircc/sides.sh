@@ -124,6 +124,32 @@ __global__ void k(int *p) { *p = twice(*p) - 2 * thrice(14) + (int)as_float(2) +
 MAIN(k)
 END
 computes 3
+# A kernel may write to what a constant of its grid has: each thread to its own.
+cat >a.cu <<'END'
+#include <cstdio>
+struct P { mutable int hits; int v[4]; };
+__global__ void k(const __grid_constant__ P p, int *out, bool b)
+{
+    const P *q = &p;
+    if (b) q->hits = 3;
+    for (int i = 0; i < 4; i++) {
+        atomicAdd(out, q->v[(i + threadIdx.x) & 3] + q->hits);
+        if (b) ((P *)q)->v[i] = i;
+    }
+}
+int main()
+{
+    int *p;
+    cudaMallocManaged(&p, 4);
+    k<<<2, 32>>>({1, {1, 2, 3, 4}}, p, false);
+    cudaDeviceSynchronize();
+    printf("is %d, %s\n", *p, cudaGetErrorName(cudaGetLastError()));
+    return 0;
+}
+END
+computes 896
+computes 896 -G
+
 # Kernels use what is declared for the device alone.
 cat >a.cu <<'END'
 #include "main.h"

@@ -2,6 +2,7 @@
 #include "weircc/device/gpu/form.h"
 #include "weircc/device/llvm/casts.h"
 #include "weircc/device/llvm/clusters.h"
+#include "weircc/device/llvm/grid_constants.h"
 #include "weircc/device/llvm/math_calls.h"
 #include "weircc/device/llvm/names.h"
 #include "weircc/device/ptx/device_check.h"
@@ -108,6 +109,17 @@ static int check_names(struct compilation *c, const char *path)
     return ok ? 0 : 1;
 }
 
+/* Whether there is something in the text of a file. A script must hold for any. */
+static bool has(struct driver *dr, const char *path, bool (*found_in)(const char *))
+{
+    if (dr->work.dryrun)
+        return true;
+    char *llvm = file_read(path, NULL, &dr->diag);
+    bool found = llvm != NULL && found_in(llvm);
+    free(llvm);
+    return found;
+}
+
 /* Runs the part of clang that comes after its front end. */
 static int run_llvm(struct compilation *c, struct strlist *argv, const char *phase,
                     const char *input, const char *output)
@@ -121,6 +133,11 @@ static int run_llvm(struct compilation *c, struct strlist *argv, const char *pha
     list_add(argv, "-o");
     list_add(argv, "%s", output);
     int status = work_run(&dr->work, argv, phase, &errors, &dr->diag);
+    if (status != 0 && !work_interrupted() && has(dr, input, grid_constants_found) &&
+        file_rewrite(input, grid_constants_drop, &dr->diag)) {
+        sb_free(&errors);
+        status = work_run(&dr->work, argv, phase, &errors, &dr->diag);
+    }
     show(c, &errors);
     return status;
 }
@@ -136,17 +153,6 @@ static void command_passes(struct compilation *c, struct strlist *argv, const ch
         list_add(argv, "-Xclang");
         list_add(argv, "%s", library);
     }
-}
-
-/* Whether there is something in the text of a file. A script must hold for any. */
-static bool has(struct driver *dr, const char *path, bool (*found_in)(const char *))
-{
-    if (dr->work.dryrun)
-        return true;
-    char *llvm = file_read(path, NULL, &dr->diag);
-    bool found = llvm != NULL && found_in(llvm);
-    free(llvm);
-    return found;
 }
 
 /* LLVM's passes and the PTX backend, on the text that the front end made. `library`: bitcode for

@@ -171,3 +171,16 @@ void grid_constants_rewrite(const char *llvm, struct strbuf *out)
     sb_free(&r.nodes);
     sb_free(&r.which);
 }
+
+/* The key of such an entry, and one that LLVM does not know. */
+static const char entry_key[] = "!\"grid_constant\"", other_key[] = "!\"weir.copied\"";
+
+bool grid_constants_found(const char *llvm) { return strstr(llvm, entry_key) != NULL; }
+
+void grid_constants_drop(const char *llvm, struct strbuf *out)
+{
+    sb_append(out, "", 0);
+    for (const char *at; (at = strstr(llvm, entry_key)) != NULL; llvm = at + strlen(entry_key))
+        sb_printf(out, "%.*s%s", (int)(at - llvm), llvm, other_key);
+    sb_printf(out, "%s", llvm);
+}

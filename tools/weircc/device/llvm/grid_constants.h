@@ -1,4 +1,5 @@
-/* grid_constants: __grid_constant__, an attribute of kernels' parameters that clang 19 does not have.
+/* grid_constants: __grid_constant__, an attribute of kernels' parameters that clang 19 does not
+ * have.
  *
  * Whose address is taken of a parameter, clang copies to local memory. A parameter with this
  * attribute is not copied: its address is that of the parameter, which all threads of the grid have
@@ -15,5 +16,10 @@
 
 /* Appends the LLVM text, rewritten. The text is that of clang's front end, before any pass. */
 void grid_constants_rewrite(const char *llvm, struct strbuf *out);
+
+/* LLVM 19 dies of a kernel that writes to such a parameter (a mutable member, a cast). Without its
+ * entry the parameter is copied like others, and what is written stays with the thread. */
+bool grid_constants_found(const char *llvm);
+void grid_constants_drop(const char *llvm, struct strbuf *out);
 
 #endif
