@@ -30,7 +30,7 @@ static void list_directories(const struct driver *dr)
 {
     const struct toolchain *t = &dr->tools;
     char *bin = xprintf("%s/bin", t->root), *nvvm = xprintf("%s/cuda/nvvm/libdevice", t->support);
-    char *include = xprintf("-I%s", t->include), *lib = xprintf("-L%s", t->lib);
+    char *include = xprintf("-I%s", t->include), *lib = xprintf("-L%s", t->link_lib);
     struct strlist libraries = {0};
     list_add(&libraries, "%s", lib);
     char *quoted = work_quoted(&libraries);

@@ -229,7 +229,8 @@ int link_program(struct driver *dr)
         list_add(&argv, "-nostdlib");
     }
     /* ours first: the libraries of another toolkit have the same names */
-    list_add(&argv, "-L%s", dr->tools.lib);
+    list_add(&argv, "-L%s", dr->tools.link_lib);
+    list_add(&argv, "-Wl,-L%s", dr->tools.lib); /* what is asked for by a file's name */
     for (size_t i = 0; i < c->list[OPT_library_path].count; i++)
         list_add(&argv, "-L%s", c->list[OPT_library_path].items[i]);
     if (!relocatable) {

@@ -64,6 +64,9 @@ static bool find_self(struct toolchain *t, struct diag *d)
     t->include = xprintf("%s/include", t->root);
     t->lib = xprintf("%s/lib", t->root);
     t->support = xprintf("%s/lib/weir", t->root);
+    t->link_lib = xprintf("%s/link", t->support);
+    if (!is_directory(t->link_lib))
+        t->link_lib = t->lib;
     if (!is_directory(t->include))
         return diag_set(d, 0, 0,
                         "'%s' does not exist: weircc must be in the bin directory of its toolkit, "

@@ -10,6 +10,7 @@ struct toolchain {
     char *root;             /* the directory that holds bin, include and lib */
     char *include;          /* our headers */
     char *lib;              /* libcudart, libcuda, libcudadevrt */
+    char *link_lib;         /* the same for linkers; only by this name build systems see them */
     char *support;          /* lib/weir: what only weircc reads */
     char *gpu_math;         /* LLVM bitcode that defines __nv_* for GPUs; NULL: there is none */
     char *clang;            /* clang++, version 19 */
