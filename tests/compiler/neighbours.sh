@@ -193,7 +193,7 @@ PTX
 loops()
 {
     sed "s/BOUND/$1/" "$dir/trips.ptx" >"$dir/trips_$1.ptx"
-    got=$(WEIR_VECTORS=256 "$weir" dump --uniformity --block 32,8 "$dir/trips_$1.ptx" | grep -c 'depth 1') || true
+    got=$("$weir" dump --uniformity --block 32,8 "$dir/trips_$1.ptx" | grep -c 'depth 1') || true
     [ "$got" = "$2" ] || {
         echo "loop to $1: $got blocks in loops instead of $2" >&2
         status=1

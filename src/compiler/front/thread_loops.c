@@ -15,7 +15,6 @@
 
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/front/flatten.h"
-#include "compiler/host.h"
 
 enum {
     MOST_TRIPS = 3,
@@ -423,10 +422,8 @@ void flat_thread_loops(struct jkernel *k)
 {
     const uint32_t *shape = k->opt->ntid;
     uint64_t threads = (uint64_t)shape[0] * shape[1] * shape[2];
-    /* with AVX-512 masks cost little, and what this brings there has not been measured */
-    const char *features = host_features();
     if (threads == 0 || threads > MOST_THREADS || k->is_function || k->fibers ||
-        k->opt->checked != 0 || features == NULL || strstr(features, "+avx512bw") != NULL)
+        k->opt->checked != 0)
         return;
     struct finder f = {.k = k,
                        .ndefs = xcalloc(k->nregs + 1, sizeof *f.ndefs),
