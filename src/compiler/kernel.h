@@ -250,6 +250,8 @@ bool jit_loop_growth(const struct jkernel *k, int32_t h, int32_t reg, struct jgr
 /* Does the register grow, in each iteration of the innermost loop of header h, by an amount that
  * follows from the size of the grid? */
 bool jit_grid_growth(const struct jkernel *k, int32_t h, int32_t reg, struct jgrowth *g);
+/* Is it made of a register that does? */
+bool jit_moves_with_grid(const struct jkernel *k, int32_t h, int32_t reg);
 
 /* Between which numbers, from 0 to INT32_MAX, a register lies, as its instructions tell (ranges.c).
  * False: they do not. */

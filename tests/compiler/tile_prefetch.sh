@@ -1,6 +1,7 @@
 #!/bin/sh
 # usage: tile_prefetch.sh WEIR: a loop over barriers that fills tiles prefetches what its next iteration reads, where an
-# address grows by lines or by rows in each; not what grows by less than a line.
+# address grows by lines or by rows in each; not what grows by less than a line. A grid-stride loop over a grid of two
+# dimensions, in a kernel with barriers, prefetches by the last step of its addresses, which have quotients in them.
 set -eu
 weir=$1
 dir=$(mktemp -d)
@@ -32,6 +33,24 @@ PTX
     kernel lines 1024
     kernel rows %step
     kernel close 4
+    cat <<'PTX'
+.visible .entry quotients(.param .u64 in, .param .u64 out, .param .u32 n, .param .u32 width)
+.reqntid 256, 1, 1
+{
+.reg .b32 %t, %i, %n, %w, %q, %m, %r, %x, %c, %d, %g, %step; .reg .f32 %v, %s; .reg .b64 %p, %o, %a, %b; .reg .pred %more;
+.shared .align 4 .f32 first;
+ld.param.u64 %p, [in]; ld.param.u64 %b, [out]; ld.param.u32 %n, [n]; ld.param.u32 %w, [width];
+mov.u32 %t, %tid.x; mov.u32 %c, %ctaid.x; mov.u32 %d, %ntid.x; mad.lo.u32 %i, %c, %d, %t;
+mov.u32 %g, %nctaid.x; mul.lo.u32 %step, %g, %d; mov.f32 %s, 0f00000000;
+setp.ge.s32 %more, %i, %n; @%more bra DONE;
+LOOP:
+div.s32 %q, %i, %w; mul.lo.s32 %m, %q, %w; sub.s32 %r, %i, %m; mad.lo.s32 %x, %q, 1024, %r;
+mul.wide.s32 %o, %x, 4; add.s64 %a, %p, %o; ld.global.f32 %v, [%a]; add.f32 %s, %s, %v;
+add.s32 %i, %i, %step; setp.lt.s32 %more, %i, %n; @%more bra LOOP;
+DONE:
+st.shared.f32 [first], %s; bar.sync 0; ld.shared.f32 %s, [first]; st.global.f32 [%b], %s; ret;
+}
+PTX
 } > "$dir/tiles.ptx"
 
 status=0
@@ -49,4 +68,5 @@ expect()
 expect lines some
 expect rows some
 expect close no
+expect quotients some
 exit $status

@@ -23,7 +23,8 @@
 enum {
     MAX_INSTRUCTIONS = 400, /* a kernel is copied for each resume point */
     MIN_WARPS = 2,
-    MAX_DEPTH = 24 /* of an address's expression */
+    MAX_DEPTH = 24, /* of an address's expression */
+    MAX_STEPS = 100 /* through one */
 };
 
 /* ---- what grows ---- */
@@ -40,6 +41,12 @@ static bool in_loop(const struct jkernel *k, int32_t h, int32_t instr)
 
 enum { NOBODY = -1, SEVERAL = -2 };
 
+/* Is it one instruction of the program, in versions of its block (row_versions.c)? */
+static bool same_instruction(const struct ptx_instr *a, const struct ptx_instr *b)
+{
+    return a->op == b->op && a->line == b->line && a->column == b->column;
+}
+
 /* The only instruction of the loop of header h that writes the register, NOBODY or SEVERAL. */
 static int32_t writer(const struct jkernel *k, int32_t h, int32_t reg)
 {
@@ -50,7 +57,7 @@ static int32_t writer(const struct jkernel *k, int32_t h, int32_t reg)
         const struct jblock *blk = &k->blocks[b];
         for (int32_t n = blk->first; blk->loop == h && n < blk->first + blk->count; n++)
             if (jit_writes(&k->instrs[n], reg)) {
-                if (found != NOBODY)
+                if (found != NOBODY && !same_instruction(&k->instrs[n], &k->instrs[found]))
                     return SEVERAL;
                 found = n;
             }
@@ -85,8 +92,12 @@ static bool counts(const struct jkernel *k, int32_t h, int32_t counter, struct j
         if (w < 0)
             return false;
         const struct ptx_instr *i = &k->instrs[w];
-        if (i->op == PTX_OP_mov && i->operands[1].kind == PTX_OPR_REG) {
-            at = i->operands[1].reg;
+        if ((i->op == PTX_OP_mov || i->op == PTX_OP_cvt) && i->operands[1].kind == PTX_OPR_REG) {
+            at = i->operands[1].reg; /* counters of the grid's size are widened and cut */
+            if (g->times == 0 && k->regs[at].ndefs > 1) { /* what it is a copy of counts */
+                counter = at;
+                continue;
+            }
         } else if (i->op == PTX_OP_add) {
             const struct ptx_operand *by;
             at = moving(k, h, i, &by);
@@ -183,6 +194,31 @@ bool jit_grid_growth(const struct jkernel *k, int32_t h, int32_t reg, struct jgr
 {
     return jit_loop_growth(k, h, reg, g) && g->step >= 0 && g->factor < 0 &&
            from_grid(k, g->step, MAX_DEPTH);
+}
+
+/* Is the register made of a counter that grows so, by way of quotients, say? */
+static bool made_of_grid(const struct jkernel *k, int32_t h, int32_t reg, int *steps)
+{
+    struct jgrowth g;
+    int32_t w = writer(k, h, reg);
+    if (w < 0 || (*steps)-- <= 0)
+        return false;
+    if (jit_grid_growth(k, h, reg, &g))
+        return true;
+    if (k->instrs[w].op == PTX_OP_ld)
+        return false;
+    struct jroles r;
+    jit_roles(&k->instrs[w], &r);
+    for (int u = 0; u < r.nuse; u++)
+        if (made_of_grid(k, h, r.use[u], steps))
+            return true;
+    return false;
+}
+
+bool jit_moves_with_grid(const struct jkernel *k, int32_t h, int32_t reg)
+{
+    int steps = MAX_STEPS;
+    return made_of_grid(k, h, reg, &steps);
 }
 
 /* ---- which loop ---- */

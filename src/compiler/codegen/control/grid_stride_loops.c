@@ -23,6 +23,9 @@ enum { BATCH_ITERATIONS = 1 };
 /* How many iterations ahead a loop prefetches that does not yield. */
 enum { LOCKED_AHEAD = 2 };
 
+/* The same where only the last step of an address is known. */
+enum { LAST_AHEAD = 4 };
+
 struct warp_interleave {
     uint32_t offset;        /* in a frame: the resume point where the warp has yielded, or 0 */
     LLVMValueRef left_slot; /* i32: iterations left before it does */
@@ -175,6 +178,38 @@ static LLVMValueRef factor_of(struct codegen *cg, int32_t reg)
     return wide ? v : LLVMBuildSExt(cg->alu.b, v, cg->i64, "");
 }
 
+/* Prefetches `bytes` at p, for reading, into the first, second or third cache. */
+static void prefetch(struct codegen *cg, LLVMValueRef p, uint64_t bytes, uint64_t cache)
+{
+    for (uint64_t line = 0; line < bytes; line += LINE) {
+        LLVMValueRef args[4] = {byte_offset(cg, p, c64(cg, line)), c32(cg, 0) /* to be read */,
+                                c32(cg, 4 - cache), c32(cg, 1) /* data */};
+        intrinsic(cg, "llvm.prefetch", &cg->ptr, 1, args, 4);
+    }
+}
+
+/* Is it a loop that is being emitted whose iterations go through memory in steps of the grid, of a
+ * kernel that stays in it for long: blocks that meet barriers are few? */
+static bool in_long_stride(const struct codegen *cg, int32_t reg)
+{
+    const struct jkernel *k = cg->k;
+    return cg->in_converged_copy && cg->cur != NULL && cg->cur->loop >= 0 && !k->opt->checked &&
+           (k->has_poll || k->nresume > 1) && jit_moves_with_grid(k, cg->cur->loop, reg);
+}
+
+/* Where what an address grows by is not known, as a quotient is in it, it is taken for what it has
+ * grown by in the last iteration. */
+static void prefetch_along(struct codegen *cg, LLVMValueRef p, uint64_t bytes)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef slot = new_slot(cg, cg->i64, "last_address");
+    LLVMValueRef now = LLVMBuildPtrToInt(b, p, cg->i64, "");
+    LLVMValueRef last = LLVMBuildLoad2(b, cg->i64, slot, "");
+    LLVMBuildStore(b, now, slot);
+    LLVMValueRef by = LLVMBuildMul(b, LLVMBuildSub(b, now, last, ""), c64(cg, LAST_AHEAD), "");
+    prefetch(cg, byte_offset(cg, p, by), bytes + LINE / 2, 2); /* rows begin amid lines */
+}
+
 /* What is read in the next iteration over barriers comes into the second cache: rows of a power of
  * two of bytes share one set of the first one, which has fewer ways than a tile has rows. */
 void interleave_prefetch(struct codegen *cg, const struct ptx_operand *at, unsigned space,
@@ -184,10 +219,12 @@ void interleave_prefetch(struct codegen *cg, const struct ptx_operand *at, unsig
     LLVMBuilderRef b = cg->alu.b;
     struct jgrowth g;
     int64_t ahead = iterations_ahead(cg);
-    uint64_t cache = 3;
+    uint64_t cache = 1;
     if ((space != PTX_SPACE_GLOBAL && space != PTX_SPACE_GENERIC) || at->reg < 0)
         return;
     if (ahead == 0 || !jit_grid_growth(k, cg->cur->loop, at->reg, &g)) {
+        if (n == 1 && in_long_stride(cg, at->reg))
+            prefetch_along(cg, p[0], bytes);
         if (!loops_over_barrier(cg) || !jit_loop_growth(k, cg->cur->loop, at->reg, &g) ||
             (g.step < 0 && g.factor < 0 && g.times < LINE && g.times > -LINE))
             return;
@@ -198,10 +235,5 @@ void interleave_prefetch(struct codegen *cg, const struct ptx_operand *at, unsig
     step = LLVMBuildMul(b, step, factor_of(cg, g.step), "");
     step = LLVMBuildMul(b, step, factor_of(cg, g.factor), "");
     for (int s = 0; s < n; s++)
-        for (uint64_t line = 0; line < bytes; line += LINE) {
-            LLVMValueRef args[4] = {byte_offset(cg, byte_offset(cg, p[s], step), c64(cg, line)),
-                                    c32(cg, 0) /* to be read */, c32(cg, cache),
-                                    c32(cg, 1) /* data */};
-            intrinsic(cg, "llvm.prefetch", &cg->ptr, 1, args, 4);
-        }
+        prefetch(cg, byte_offset(cg, p[s], step), bytes, cache);
 }
