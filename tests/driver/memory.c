@@ -136,6 +136,13 @@ static void pitched(void)
                        .reserved0 = &m, /* a GPU takes any value here */
                        .reserved1 = &m};
     OK(cuMemcpy3D(&m));
+    CUcontext context;
+    CUgraph graph;
+    CUgraphNode node;
+    OK(cuCtxGetCurrent(&context));
+    OK(cuGraphCreate(&graph, 0));
+    OK(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &m, context));
+    OK(cuGraphDestroy(graph));
     CUDA_MEMCPY3D k = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
                        .srcDevice = a,
                        .srcPitch = pitch,

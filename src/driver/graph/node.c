@@ -113,7 +113,7 @@ CUresult params_copy(const CUDA_MEMCPY3D *copy, CUcontext ctx, struct node_param
 {
     struct device_copy box;
     CUresult r = node_context(&ctx);
-    if (r == CUDA_SUCCESS && (copy == NULL || copy->reserved0 != NULL || copy->reserved1 != NULL))
+    if (r == CUDA_SUCCESS && copy == NULL)
         r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS && (wrong_side(copy->srcMemoryType, copy->srcDevice) ||
                               wrong_side(copy->dstMemoryType, copy->dstDevice)))

@@ -265,12 +265,12 @@ WEIR_API CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
     HOLD;
     CUcontext c;
     CU_TRY(driver_current(&c));
-    if (free_bytes == NULL || total == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     uint64_t f, t;
     mem_usage(c->memory, &f, &t);
-    *free_bytes = f;
-    *total = t;
+    if (free_bytes != NULL)
+        *free_bytes = f;
+    if (total != NULL)
+        *total = t;
     return CUDA_SUCCESS;
 }
 
