@@ -113,7 +113,22 @@ note $? "registered more than once"
 # A device function that no file defines is missed when the program is linked.
 run weircc -cudart none main.o runtime.o -L"$build/lib" -lcudadevrt -o incomplete
 fails
-says '__weir_device._Z6helperi'
+says 'device function `helper(int)'
+# A device function that is defined nowhere is named as in the source.
+echo 'namespace n { __device__ int missing(int); } __global__ void uses(int *p) { *p = n::missing(3); } int main() {}' >open.cu
+run weircc -rdc=true open.cu -o open
+fails
+says "undefined reference to device function \`n::missing(int)'"
+says "in device function \`uses(int*)'"
+says_not '__weir_device'
+says_not 'hidden symbol'
+# A file that was rewritten (launches by a kernel) is named by its own name.
+printf 'int nowhere();\n__global__ void c() {}\n__global__ void p() { c<<<1, 1>>>(); }\nint main() { return nowhere(); }\n' >nested.cu
+run weircc -rdc=true nested.cu -o nested
+fails
+says 'nested.cu:'
+says_not 'rewritten'
+
 # Without either, the linker says what is missing.
 run g++ main.o helper.o runtime.o -o none
 fails

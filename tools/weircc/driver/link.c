@@ -1,6 +1,7 @@
 /* After compilation: programs, shared and static libraries, device linking, running. */
 #include "weircc/driver/steps.h"
 #include "weircc/files/files.h"
+#include "weircc/messages/link_messages.h"
 #include "weircc/objects/device_link.h"
 
 #include <stdio.h>
@@ -207,6 +208,20 @@ static void add_runtime(struct strlist *argv, const struct driver *dr)
     add_search_path(argv, dr->tools.lib);
 }
 
+/* Runs the linker, and shows what it says with the names of the source. */
+static int run_linker(struct driver *dr, const struct strlist *argv)
+{
+    struct strbuf messages = {0}, shown = {0};
+    int status = work_run(&dr->work, argv, "link", &messages, &dr->diag);
+    if (messages.count > 0 && !work_interrupted()) {
+        link_messages(messages.items, &shown);
+        fwrite(shown.items, 1, shown.count, stderr);
+    }
+    sb_free(&messages);
+    sb_free(&shown);
+    return status;
+}
+
 int link_program(struct driver *dr)
 {
     const struct build *p = &dr->build;
@@ -242,7 +257,7 @@ int link_program(struct driver *dr)
         add_runtime(&argv, dr);
     list_add(&argv, "-o");
     list_add(&argv, "%s", p->output);
-    return work_run(&dr->work, &argv, "link", NULL, &dr->diag);
+    return run_linker(dr, &argv);
 }
 
 int run_program(struct driver *dr)
