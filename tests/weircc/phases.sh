@@ -186,4 +186,8 @@ for i in 1 2 3 4; do
 done
 wait
 exists at_once_1.o at_once_2.o at_once_3.o at_once_4.o
+# What clang spends its time on.
+run weircc -fdevice-time-trace spent -c a.cu -o traced.o
+ok
+contains spent.json traceEvents
 done_

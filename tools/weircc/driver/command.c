@@ -333,11 +333,11 @@ static void add_device_pass(struct strlist *argv, const struct driver *dr)
     }
     add_device_math(argv, c);
     command_device_library(argv, dr);
-    if (c->value[OPT_fdevice_time_trace] != NULL)
-        list_add(argv, "-ftime-trace=%s",
-                 strcmp(c->value[OPT_fdevice_time_trace], "-") != 0
-                     ? c->value[OPT_fdevice_time_trace]
-                     : "trace.json");
+    const char *trace = c->value[OPT_fdevice_time_trace];
+    if (trace != NULL) { /* clang's driver has it for hosts alone */
+        list_add(argv, "-Xclang");
+        list_add(argv, "-ftime-trace=%s.json", strcmp(trace, "-") != 0 ? trace : "trace");
+    }
     add_source_options(argv, &c->list[OPT_compiler_options]);
     add_source_options(argv, &c->unknown_compiler);
 }
