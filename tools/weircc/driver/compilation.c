@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "weircc/device/llvm/clusters.h"
+#include "weircc/device/llvm/host_accesses.h"
 #include "weircc/files/depfile.h"
 #include "weircc/files/files.h"
 #include "weircc/messages/excerpts.h"
@@ -267,4 +268,48 @@ int run_pass(struct compilation *c, enum pass pass, const struct strlist *comman
     bool written = !said || strstr(errors.items, "unable to open output file") == NULL;
     show(c, &errors);
     return status == 1 && said ? refused_status(c, command, written) : status;
+}
+
+/* The LLVM text of the host half, as clang's front end makes it, with lines. NULL: it cannot be
+ * had. */
+static char *host_llvm(struct compilation *c)
+{
+    struct driver *dr = c->dr;
+    struct strlist argv = {0};
+    struct strbuf ignored = {0};
+    struct diag unsaid = {0};
+    char *path = intermediate(dr, c->job->input, ".host.ll");
+    if (path == NULL)
+        return NULL;
+    command_cuda(&argv, dr, PASS_HOST, c->job->input);
+    static const char *const options[] = {
+        "-w", "-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-gline-directives-only"};
+    for (size_t i = 0; i < WEIR_COUNT(options); i++)
+        list_add(&argv, "%s", options[i]);
+    list_add(&argv, "%s", c->job->input);
+    list_add(&argv, "-o");
+    list_add(&argv, "%s", path);
+    int status = work_run(&dr->work, &argv, "clang (host variables)", &ignored, &unsaid);
+    sb_free(&ignored);
+    return status == 0 ? file_read(path, NULL, &unsaid) : NULL;
+}
+
+int warn_host_accesses(struct compilation *c)
+{
+    struct driver *dr = c->dr;
+    struct strbuf warnings = {0};
+    struct diag unsaid = {0};
+    if (dr->work.dryrun || dr->options.given[OPT_disable_warnings] || c->device_llvm == NULL ||
+        c->mend || c->launches || c->bodies)
+        return 0;
+    char *device = file_read(c->device_llvm, NULL, &unsaid);
+    char *host = device != NULL && host_accesses_possible(device) ? host_llvm(c) : NULL;
+    if (host != NULL)
+        host_accesses_find(host, device, dr->tools.include, &warnings);
+    if (list_has(&dr->options.list[OPT_Werror], "all-warnings"))
+        make_errors(&warnings);
+    show(c, &warnings);
+    free(host);
+    free(device);
+    return c->messages.errors == 0 ? 0 : STATUS_FRONT_END;
 }

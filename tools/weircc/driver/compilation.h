@@ -19,6 +19,7 @@ struct compilation {
     bool bodies;                  /* kernels have no bodies in the host pass (kernel_bodies.h) */
     bool clusters;                /* kernels have __cluster_dims__ (clusters.h) */
     struct strbuf *host_messages; /* where the host compiler's go, NULL: to the user */
+    char *device_llvm;            /* the LLVM text of the device pass, NULL: there is none */
     char *gpu_ptx;                /* the second form of the device code, NULL: it needs none */
 };
 
@@ -48,5 +49,13 @@ void add_launch_options(struct strlist *argv, const struct cmdline *options);
  * it refuses mended text, too, the messages are those of that (mended_messages.h). */
 int run_pass(struct compilation *c, enum pass pass, const struct strlist *command,
              const struct run *run);
+
+/* -Werror all-warnings: makes errors of warnings (compile.c). */
+void make_errors(struct strbuf *messages);
+
+/* Warns of host code that accesses variables of the device (host_accesses.h), for which the host
+ * half of a file that has any is read once more. Files that are rewritten are left out. Exit
+ * status. */
+int warn_host_accesses(struct compilation *c);
 
 #endif

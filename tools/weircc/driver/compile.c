@@ -39,7 +39,7 @@ static bool write_rule(struct compilation *c)
 /* ---- CUDA ---- */
 
 /* -Werror: "file:1:2: warning: text" becomes an error. */
-static void make_errors(struct strbuf *messages)
+void make_errors(struct strbuf *messages)
 {
     static const char warning[] = " warning: ";
     struct strbuf out = {0};
@@ -365,6 +365,7 @@ static int device_pass(struct compilation *c, const char *ptx)
     char *llvm = intermediate(dr, c->job->input, ".ll");
     if (llvm == NULL)
         return 1;
+    c->device_llvm = llvm;
     list_add(&command, "-emit-llvm");
     list_add(&command, "-Xclang");
     list_add(&command, "-disable-llvm-passes");
@@ -584,6 +585,8 @@ static int cuda_object(struct compilation *c, const char *object)
     int status = device_pass(c, ptx);
     if (status == 0)
         status = host_pass(c, ptx, object);
+    if (status == 0)
+        status = warn_host_accesses(c);
     if (status == 0)
         status = step_run(c->dr, STEP_PROTECT, object, NULL, NULL);
     return status != 0 ? status : join_managed(c, object);
