@@ -49,6 +49,7 @@ static void reset_kernel(struct jkernel *k, int32_t barrier_loop, int32_t yield_
                             .edits = k->edits,
                             .rows = k->rows,
                             .rows_searched = k->rows_searched,
+                            .counter = k->counter,
                             .barrier_loop = barrier_loop,
                             .yield_loop = yield_loop};
     k->gates = NULL;
@@ -103,6 +104,16 @@ bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct
     if ((barriers != 0 || yields != 0) &&
         (!restart_passes(k, barriers, yields) || (!k->lockstep && !restart_passes(k, 0, 0))))
         return false;
+    k->counter = barriers == 0 && yields == 0 ? jit_find_counter(k) : 0;
+    if (k->counter != 0) {
+        if (!restart_passes(k, 0, 0) || !pass_lane_serialization(k))
+            return false;
+        if (jit_counter_pays(k))
+            return true;
+        k->counter = 0;
+        if (!restart_passes(k, 0, 0))
+            return false;
+    }
     return pass_lane_serialization(k);
 }
 
@@ -135,6 +146,7 @@ void jkernel_print_uniformity(const struct jkernel *k, struct strbuf *out)
                       blk->suspend == SUSPEND_BARRIER ? "barrier"
                       : blk->suspend == SUSPEND_SYNC  ? "device synchronize"
                       : blk->suspend == SUSPEND_YIELD ? "yield"
+                      : blk->suspend == SUSPEND_COUNT ? "counter"
                                                       : "poll");
         if (blk->serial_from)
             sb_printf(out, " (lanes serialized until %d unless adjacent)", blk->serial_end);
@@ -611,17 +623,18 @@ static bool make_object(const struct ptx_func *entry, const struct jit_options *
         out->data = xmalloc(out->size);
         memcpy(out->data, LLVMGetBufferStart(code), out->size);
         LLVMDisposeMemoryBuffer(code);
-        out->meta = (struct jit_meta){.local_bytes = s.k.local_bytes + s.k.kept_bytes,
-                                      .frame_bytes = s.cg.frame->bytes,
-                                      .pc_count = (uint32_t)s.k.nresume,
-                                      .can_suspend = s.k.has_poll || s.k.fibers,
-                                      .flags = (s.baseline ? JIT_CODE_BASELINE : 0u) |
-                                               (s.osr_entry ? JIT_CODE_OSR_ENTRY : 0u) |
-                                               (batch_streams(&s.cg) ? JIT_CODE_STREAMS : 0u) |
-                                               (batch_abreast(&s.cg) ? JIT_CODE_ABREAST : 0u) |
-                                               (is_long(&s.k) ? JIT_CODE_PANELS : 0u) |
-                                               (s.cg.deferred != NULL ? JIT_CODE_COLLECTS : 0u),
-                                      .stack_bytes = stack_size_wanted(&s.stack)};
+        out->meta = (struct jit_meta){
+            .local_bytes = s.k.local_bytes + s.k.kept_bytes,
+            .frame_bytes = s.cg.frame->bytes,
+            .pc_count = (uint32_t)s.k.nresume,
+            .can_suspend = s.k.has_poll || s.k.fibers,
+            .flags = (s.baseline ? JIT_CODE_BASELINE : 0u) |
+                     (s.osr_entry ? JIT_CODE_OSR_ENTRY : 0u) |
+                     (batch_streams(&s.cg) ? JIT_CODE_STREAMS : 0u) |
+                     (batch_abreast(&s.cg) && s.cg.counter == NULL ? JIT_CODE_ABREAST : 0u) |
+                     (is_long(&s.k) ? JIT_CODE_PANELS : 0u) |
+                     (s.cg.deferred != NULL ? JIT_CODE_COLLECTS : 0u),
+            .stack_bytes = stack_size_wanted(&s.stack)};
     }
     session_close(&s);
     return code != NULL;

@@ -75,10 +75,16 @@ enum jterm {
                      wait at succ[1] (analysis/gates.c) */
     TERM_EXIT,    /* the active threads end */
     TERM_SUSPEND, /* barrier, poll of a spinning loop, wait for launches, yield point of warps that
-                     interleave: goes on at succ[0] */
+                     interleave, counter that warps share: goes on at succ[0] */
 };
 
-enum jsuspend { SUSPEND_BARRIER = 1, SUSPEND_POLL = 2, SUSPEND_SYNC = 3, SUSPEND_YIELD = 4 };
+enum jsuspend {
+    SUSPEND_BARRIER = 1,
+    SUSPEND_POLL = 2,
+    SUSPEND_SYNC = 3,
+    SUSPEND_YIELD = 4,
+    SUSPEND_COUNT = 5
+};
 
 struct jblock {
     int32_t first, count; /* instructions; the terminator's is not among them */
@@ -181,6 +187,8 @@ struct jkernel {
     bool rows_searched;     /* no such plan is looked for any more */
     int32_t yield_loop;     /* 1 + first instruction of the loop in which warps yield to each other
                                (grid_stride.c), 0: none */
+    int32_t counter; /* 1 + the atomic at which warps wait so that one addition serves all of them
+                        (shared_counters.c), 0: none */
 };
 
 /* ---- operands' roles ---- */

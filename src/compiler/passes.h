@@ -145,6 +145,11 @@ bool jit_is_long(const struct ptx_instr *i);
 /* Needs lockstep. The loop in which warps should yield to each other (grid_stride.c), in the same
  * terms, for yield_loop. */
 int32_t jit_find_yield_loop(const struct jkernel *k);
+/* The atomic by which each warp takes places from one counter, in its terms, for `counter`; 0:
+ * there is none that warps may share. And, with its resume point and lane_serialization made, does
+ * that pay? */
+int32_t jit_find_counter(const struct jkernel *k);
+bool jit_counter_pays(const struct jkernel *k);
 /* May the warps of several blocks run such a loop side by side, one block having no memory by
  * itself? */
 bool jit_blocks_interleave(const struct jkernel *k);

@@ -615,11 +615,11 @@ static void insert_barriers(struct cfg *c, int32_t h, const uint64_t *body, int3
 
 /* Puts the yield point before header h, on all edges to it (grid_stride.c): so only what follows it
  * has the loop. */
-static void insert_yield_point(struct cfg *c, int32_t h)
+static void insert_wait(struct cfg *c, int32_t h, enum jsuspend kind)
 {
     int32_t at = cfg_add(c, (struct jblock){.first = c->blocks[h].first,
                                             .term = TERM_SUSPEND,
-                                            .suspend = SUSPEND_YIELD,
+                                            .suspend = (uint8_t)kind,
                                             .cond = -1,
                                             .loop = -1});
     for (int32_t b = 0; b < at; b++)
@@ -627,6 +627,18 @@ static void insert_yield_point(struct cfg *c, int32_t h)
             if (c->blocks[b].succ[s] == h)
                 c->blocks[b].succ[s] = at;
     cfg_set_succ(c->k, &c->blocks[at], 1, &h);
+}
+
+/* The same in front of an instruction. */
+static void insert_count(struct cfg *c, int32_t instr)
+{
+    for (int32_t b = 0; b < c->n; b++) {
+        int32_t at = instr - c->blocks[b].first;
+        if (at < 0 || at >= c->blocks[b].count)
+            continue;
+        insert_wait(c, at > 0 ? cfg_split(c, b, at) : b, SUSPEND_COUNT);
+        return;
+    }
 }
 
 /* A block of its own for what lanes do together, so that lanes can do what is before it while
@@ -756,9 +768,11 @@ bool pass_cfg(struct jkernel *k)
         }
     for (int32_t h = 0; h < before && k->yield_loop != 0; h++)
         if (loop_headed_by(&c, h) >= 0 && c.blocks[h].first == k->yield_loop - 1) {
-            insert_yield_point(&c, h);
+            insert_wait(&c, h, SUSPEND_YIELD);
             break;
         }
+    if (k->counter != 0)
+        insert_count(&c, k->counter - 1);
     if ((k->has_poll || k->fibers) && c.n <= JIT_SPIN_YIELD_BLOCKS)
         split_joint(&c);
     bool gates = gates_insert(&c);

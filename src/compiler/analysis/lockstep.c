@@ -185,7 +185,7 @@ bool pass_lockstep(struct jkernel *k)
     k->lockstep = true;
     for (int32_t b = 0; b < k->nblocks; b++)
         if (k->blocks[b].term == TERM_SUSPEND && k->blocks[b].suspend != SUSPEND_YIELD &&
-            bit_get(w.partial, b))
+            k->blocks[b].suspend != SUSPEND_COUNT && bit_get(w.partial, b))
             k->lockstep = false;
     return true;
 }

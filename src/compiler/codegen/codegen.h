@@ -124,6 +124,7 @@ struct codegen {
     struct deferred_sums *deferred;      /* memory/deferred_sums.c; NULL: sums are made at once */
     struct sum_chain *sums;              /* memory/sum_chains.c; NULL: none was met */
     struct warp_interleave *interleave;  /* control/grid_stride_loops.c; NULL: warps do not yield */
+    struct shared_counter *counter;      /* control/shared_counters.c; NULL: warps share none */
     struct warp_index *warp_index;       /* control/warp_index.c */
     struct vector_gather *gather;        /* memory/vector_gather.c */
     struct scalar_function *scalar;      /* scalar_functions.c; NULL: a function for all lanes */

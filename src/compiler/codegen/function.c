@@ -88,6 +88,13 @@ void emit_suspend(struct codegen *cg, const struct jblock *blk)
         interleave_yield(cg, blk);
         return;
     }
+    if (blk->suspend == SUSPEND_COUNT) {
+        if (batch_abreast(cg))
+            counter_wait(cg, blk);
+        else
+            flow_goto(cg, blk->succ[0]);
+        return;
+    }
     LLVMBasicBlockRef out = new_bb(cg, "spun"), on = new_bb(cg, "spin");
     LLVMValueRef left = NULL;
     if (blk->suspend == SUSPEND_SYNC) {
@@ -684,6 +691,7 @@ bool emit_kernel(struct codegen *cg)
     k->lockstep &= !merged;
     cg->regions->next_set = arena_alloc(&k->arena, bit_bytes(k->nresume));
     interleave_init(cg);
+    counter_init(cg);
     remat_choose(cg);
     frame_allocate(cg);
     osr_init(cg);

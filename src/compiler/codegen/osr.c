@@ -41,7 +41,8 @@ static void choose_points(struct codegen *cg)
     graph_init(&g, k->nresume);
     for (int32_t r = 0; r < k->nresume; r++)
         EACH_BIT (b, cg->regions->blocks[r], k->nblocks)
-            if (k->blocks[b].term == TERM_SUSPEND && k->blocks[b].suspend != SUSPEND_YIELD)
+            if (k->blocks[b].term == TERM_SUSPEND && k->blocks[b].suspend != SUSPEND_YIELD &&
+                k->blocks[b].suspend != SUSPEND_COUNT)
                 graph_edge(&g, r, k->blocks[b].resume);
     graph_close(&g);
     for (int32_t r = 1; r < k->nresume; r++) {

@@ -11,8 +11,9 @@
  * none in a loop), a row therefore goes through all blocks before the next row begins. Other
  * kernels, which may reuse what they have just read, take block after block.
  *
- * In loops whose warps yield to each other (grid_stride.c) all warps of up to 32 blocks take turns.
- * Their frames are on the call's stack then: the block's own are for one block. */
+ * In loops whose warps yield to each other (grid_stride.c) all warps of up to 32 blocks take turns,
+ * and those that share a counter (shared_counters.c) wait for each other there. Their frames are on
+ * the call's stack then: the block's own are for one block. */
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/frame.h"
 #include "compiler/codegen/memory/deferred.h"
@@ -25,10 +26,12 @@ struct block_batch {
     int32_t warps;       /* after which the next block goes on */
     LLVMValueRef frames; /* where warps interleave: the frames of a group's warps, else NULL */
     uint32_t stride;     /* ... from one of them to the next */
+    uint32_t group;      /* ... and the blocks that run side by side */
 };
 
-/* Blocks whose warps interleave, and bytes of their frames. */
-enum { GROUP_BLOCKS = 32, MAX_FRAME_BYTES = 1 << 16 };
+/* Blocks whose warps interleave, and bytes of their frames; and of the frames of those that share a
+ * counter, which are not to drive out of the first cache what their warps have read. */
+enum { GROUP_BLOCKS = 32, MAX_FRAME_BYTES = 1 << 16, COUNTER_FRAME_BYTES = 1 << 14 };
 
 /* ---- which kernels ---- */
 
@@ -102,10 +105,17 @@ static bool frames_of_blocks(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
     uint32_t stride = cg->frame->scalars != 0 ? cg->frame->scalars : cg->frame->bytes;
-    uint64_t bytes = (uint64_t)stride * GROUP_BLOCKS * (uint64_t)k->nwarps;
-    if (k->nresume != 2 || !interleave_point(cg, 1) || !jit_blocks_interleave(k) ||
-        bytes > MAX_FRAME_BYTES)
+    uint32_t block = stride * (uint32_t)k->nwarps, group = GROUP_BLOCKS;
+    if (k->nresume != 2 || !interleave_point(cg, 1) || !jit_blocks_interleave(k))
         return false;
+    if (cg->counter != NULL) {
+        group = COUNTER_FRAME_BYTES / block;
+        group = group < 1 ? 1 : group > GROUP_BLOCKS ? GROUP_BLOCKS : group;
+    }
+    uint64_t bytes = (uint64_t)block * group;
+    if (bytes > MAX_FRAME_BYTES)
+        return false;
+    cg->batch->group = group;
     cg->batch->stride = stride;
     cg->batch->frames = new_slot(cg, LLVMArrayType2(cg->i8, bytes), "frames");
     LLVMSetAlignment(cg->batch->frames, 64);
@@ -254,6 +264,7 @@ static bool emit_turn(struct codegen *cg, const struct call_blocks *c, int32_t r
     LLVMPositionBuilderAtEnd(b, step);
     loop_close(cg, &warps, 1, nwarps);
     loop_close(cg, &blocks, 1, c->end);
+    counter_turn(cg);
     interleave_resume(cg, regions);
     return ok;
 }
@@ -267,7 +278,7 @@ static bool emit_turns(struct codegen *cg, const struct call_blocks *c, LLVMBasi
     LLVMBuildBr(b, next);
     LLVMPositionBuilderAtEnd(b, next);
     struct call_blocks g = {.here = c->here, .first = LLVMBuildPhi(b, cg->i32, "group")};
-    LLVMValueRef left = LLVMBuildSub(b, c->end, g.first, ""), most = c32(cg, GROUP_BLOCKS);
+    LLVMValueRef left = LLVMBuildSub(b, c->end, g.first, ""), most = c32(cg, cg->batch->group);
     LLVMValueRef few = LLVMBuildICmp(b, LLVMIntULT, left, most, "");
     g.end = LLVMBuildAdd(b, g.first, LLVMBuildSelect(b, few, left, most, ""), "");
     bool ok = emit_turn(cg, &g, 0, regions);

@@ -166,7 +166,7 @@ LLVMValueRef speculative_select(struct codegen *cg, LLVMValueRef yes, LLVMValueR
 void batch_init(struct codegen *cg);
 /* Does a call go through one row of threads of all its blocks before the next row begins? */
 bool batch_streams(const struct codegen *cg);
-/* Do the warps of all blocks of a call go through a loop side by side? */
+/* Do the warps of several blocks of a call go through the kernel side by side? */
 bool batch_abreast(const struct codegen *cg);
 /* The regions of such a kernel: one, or two where warps interleave. */
 bool emit_batch(struct codegen *cg, LLVMBasicBlockRef *regions);
@@ -185,12 +185,28 @@ LLVMValueRef interleave_waits(struct codegen *cg, int32_t r);
 void interleave_begin(struct codegen *cg);
 /* Ends a block that branches back to such a loop's header: the warp may yield. */
 void interleave_yield(struct codegen *cg, const struct jblock *blk);
+/* The warp waits at such a point. */
+void interleave_wait(struct codegen *cg, const struct jblock *blk);
 /* All warps have run: those that have yielded go on; the builder is left where there are none. */
 void interleave_resume(struct codegen *cg, LLVMBasicBlockRef *regions);
 /* In front of a load of `bytes` at each of the n pointers: prefetches what the iterations after the
  * next yield will load. */
 void interleave_prefetch(struct codegen *cg, const struct ptx_operand *at, unsigned space,
                          const LLVMValueRef *p, int n, uint64_t bytes);
+
+/* ---- shared_counters.c ---- */
+
+struct atomic;
+/* Adds to the frame what follows; before frame_allocate. */
+void counter_init(struct codegen *cg);
+/* Ends a block that waits for the other warps at the counter. */
+void counter_wait(struct codegen *cg, const struct jblock *blk);
+/* All warps have run. */
+void counter_turn(struct codegen *cg);
+/* Is this the atomic at which they have waited? */
+bool counter_shared(const struct codegen *cg, const struct ptx_instr *i);
+/* There: where the warp's places begin, in the counter at p. */
+LLVMValueRef counter_place(struct codegen *cg, const struct atomic *a, LLVMValueRef p);
 
 /* ---- warp_index.c ---- */
 

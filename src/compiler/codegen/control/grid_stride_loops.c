@@ -34,8 +34,10 @@ struct warp_interleave {
 
 bool interleave_point(const struct codegen *cg, int32_t r)
 {
-    return cg->k->lockstep && r > 0 &&
-           cg->k->blocks[cg->k->resume_block[r]].suspend == SUSPEND_YIELD;
+    if (!cg->k->lockstep || r == 0)
+        return false;
+    unsigned kind = cg->k->blocks[cg->k->resume_block[r]].suspend;
+    return kind == SUSPEND_YIELD || kind == SUSPEND_COUNT;
 }
 
 static LLVMValueRef resume_word(struct codegen *cg)
@@ -102,6 +104,12 @@ void interleave_yield(struct codegen *cg, const struct jblock *blk)
         flow_goto(cg, blk->succ[0]);
         LLVMPositionBuilderAtEnd(b, out);
     }
+    interleave_wait(cg, blk);
+}
+
+void interleave_wait(struct codegen *cg, const struct jblock *blk)
+{
+    LLVMBuilderRef b = cg->alu.b;
     flow_wait(cg, blk);
     frame_transfer(cg, blk->resume, true);
     LLVMValueRef r = c32(cg, (uint64_t)blk->resume);

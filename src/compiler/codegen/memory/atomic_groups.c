@@ -74,26 +74,35 @@ static LLVMValueRef lanes_below(struct codegen *cg, LLVMValueRef lanes)
     return intrinsic(cg, "llvm.ctpop", &cg->v32i32, 1, &v, 1);
 }
 
+/* The sum of the operands of the lanes below each, of the lanes `lanes` (i32), and of all of them;
+ * `one`: they are the same in all. */
+static LLVMValueRef before_lanes(struct codegen *cg, const struct atomic *a, LLVMValueRef v,
+                                 LLVMValueRef lanes, bool one, LLVMValueRef *total)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMTypeRef t = LLVMTypeOf(v);
+    LLVMValueRef before;
+    if (one) {
+        LLVMValueRef x = LLVMBuildExtractElement(b, v, c32(cg, 0), ""),
+                     n = intrinsic(cg, "llvm.ctpop", &cg->i32, 1, &lanes, 1);
+        *total = LLVMBuildMul(b, x, LLVMBuildIntCast2(b, n, a->elem, false, ""), "");
+        before = LLVMBuildIntCast2(b, lanes_below(cg, lanes), t, false, "");
+        return LLVMBuildMul(b, before, splat(cg, x, JIT_WARP), "");
+    }
+    v = LLVMBuildSelect(b, lanes_of(cg, lanes), v, LLVMConstNull(t), "");
+    LLVMValueRef sums = sums_of_lanes(cg, v);
+    *total = LLVMBuildExtractElement(b, sums, c32(cg, JIT_WARP - 1), "");
+    before = LLVMBuildSub(b, sums, v, "");
+    return before;
+}
+
 /* Adds the operands of the lanes `lanes` (i32) to the element at p; `one`: they are the same in
  * all. Gives each lane's old value. */
 static LLVMValueRef add_returning(struct codegen *cg, const struct atomic *a, LLVMValueRef p,
                                   LLVMValueRef v, LLVMValueRef lanes, bool one)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMTypeRef t = LLVMTypeOf(v);
-    LLVMValueRef before, total;
-    if (one) {
-        LLVMValueRef x = LLVMBuildExtractElement(b, v, c32(cg, 0), ""),
-                     n = intrinsic(cg, "llvm.ctpop", &cg->i32, 1, &lanes, 1);
-        total = LLVMBuildMul(b, x, LLVMBuildIntCast2(b, n, a->elem, false, ""), "");
-        before = LLVMBuildIntCast2(b, lanes_below(cg, lanes), t, false, "");
-        before = LLVMBuildMul(b, before, splat(cg, x, JIT_WARP), "");
-    } else {
-        v = LLVMBuildSelect(b, lanes_of(cg, lanes), v, LLVMConstNull(t), "");
-        LLVMValueRef sums = sums_of_lanes(cg, v);
-        total = LLVMBuildExtractElement(b, sums, c32(cg, JIT_WARP - 1), "");
-        before = LLVMBuildSub(b, sums, v, "");
-    }
+    LLVMValueRef total, before = before_lanes(cg, a, v, lanes, one, &total);
     LLVMValueRef old = atomic_update(cg, a, p, total, NULL);
     return LLVMBuildAdd(b, splat(cg, old, JIT_WARP), before, "");
 }
@@ -120,6 +129,30 @@ static LLVMValueRef add_of_some(struct codegen *cg, const struct atomic *a, LLVM
     LLVMValueRef r = LLVMBuildPhi(b, LLVMTypeOf(v), "");
     LLVMAddIncoming(r, (LLVMValueRef[]){old, olds}, (LLVMBasicBlockRef[]){leader, many}, 2);
     return r;
+}
+
+/* With a counter that warps share: the old value of each lane. */
+static LLVMValueRef old_of_place(struct codegen *cg, const struct atomic *a, LLVMValueRef p,
+                                 LLVMValueRef v, LLVMValueRef lanes, bool one)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef total, before = before_lanes(cg, a, v, lanes, one, &total);
+    return LLVMBuildAdd(b, splat(cg, counter_place(cg, a, p), JIT_WARP), before, "");
+}
+
+LLVMValueRef atomic_wanted_of(struct codegen *cg, const struct atomic *a, LLVMValueRef v, bool one)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef x;
+    if (one) {
+        x = LLVMBuildExtractElement(b, v, c32(cg, 0), "");
+        x = atomic_of_same(cg, a, x, mask_bits(cg));
+    } else {
+        if (cg->mask != NULL)
+            v = LLVMBuildSelect(b, mask_vector(cg), v, LLVMConstNull(LLVMTypeOf(v)), "");
+        x = reduce_lanes(cg, a, v);
+    }
+    return LLVMBuildIntCast2(b, x, cg->i64, false, "");
 }
 
 static bool adds_integers(const struct atomic *a)
@@ -169,6 +202,16 @@ LLVMValueRef atomic_of_same(struct codegen *cg, const struct atomic *a, LLVMValu
     default: some = LLVMBuildICmp(b, LLVMIntNE, lanes, c32(cg, 0), ""); break;
     }
     return LLVMBuildSelect(b, some, x, identity(cg, a), "");
+}
+
+LLVMValueRef atomic_at_counter(struct codegen *cg, const struct atomic *a,
+                               const struct ptx_operand *at, LLVMValueRef v, LLVMValueRef addr)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    struct uniformity data = operand_uniformity(cg->k, at + 1);
+    LLVMValueRef p =
+        LLVMBuildIntToPtr(b, LLVMBuildExtractElement(b, addr, c32(cg, 0), ""), cg->ptr, "");
+    return old_of_place(cg, a, p, v, mask_bits(cg), is_uniform(&data));
 }
 
 bool atomic_combined(struct codegen *cg, const struct atomic *a, const struct ptx_operand *at,

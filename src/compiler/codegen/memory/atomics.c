@@ -442,6 +442,16 @@ static bool wants_old(const struct codegen *cg, const struct ptx_instr *i, unsig
     return false;
 }
 
+LLVMValueRef atomic_wanted(struct codegen *cg, const struct ptx_instr *i)
+{
+    struct atomic a;
+    struct uniformity data = operand_uniformity(cg->k, &i->operands[2]);
+    if (!describe(cg, i, &a))
+        return c64(cg, 0);
+    LLVMValueRef v = as_elem(cg, operand_vector(cg, &i->operands[2], a.type), a.elem);
+    return atomic_wanted_of(cg, &a, v, is_uniform(&data));
+}
+
 /* The elements of a vector are atomics of their own, one after the other. */
 bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
 {
@@ -470,6 +480,11 @@ bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
     check_aligned(cg, a.shared ? address_vector(cg, at, PTX_SPACE_GENERIC) : addr, addr,
                   a.bytes * vec);
     LLVMValueRef old = NULL, *olds = wants ? &old : NULL;
+    if (counter_shared(cg, i)) {
+        old = atomic_at_counter(cg, &a, at, v[0], addr);
+        write_vector(cg, i->operands[0].reg, old, a.type);
+        return true;
+    }
     if (vec == 1 &&
         ((!wants && sum_chain_add(cg, i, &a, v[0], addr)) ||
          deferred_add(cg, i, &a, at, v[0], addr) || atomic_combined(cg, &a, at, v[0], addr, olds) ||

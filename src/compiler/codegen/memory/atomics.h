@@ -63,6 +63,12 @@ LLVMValueRef atomic_of_same(struct codegen *cg, const struct atomic *a, LLVMValu
  * lanes go, NULL: nobody reads them. False: not such an instruction. */
 bool atomic_combined(struct codegen *cg, const struct atomic *a, const struct ptx_operand *at,
                      LLVMValueRef v, LLVMValueRef addr, LLVMValueRef *old);
+/* With a counter that warps share (control/shared_counters.c): the old value of each lane; before
+ * that, how many places the active lanes want of instruction i (i64), or by operands v. */
+LLVMValueRef atomic_at_counter(struct codegen *cg, const struct atomic *a,
+                               const struct ptx_operand *at, LLVMValueRef v, LLVMValueRef addr);
+LLVMValueRef atomic_wanted(struct codegen *cg, const struct ptx_instr *i);
+LLVMValueRef atomic_wanted_of(struct codegen *cg, const struct atomic *a, LLVMValueRef v, bool one);
 /* Lanes that may well have addresses in common; the same otherwise. */
 bool atomic_grouped(struct codegen *cg, struct atomic *a, const struct ptx_operand *at,
                     LLVMValueRef v, LLVMValueRef addr, LLVMValueRef *old);
