@@ -217,4 +217,32 @@ for question in --version -dumpversion "-dumpfullversion -dumpversion"; do
     cmp -s answer wanted
     note $? "$question is answered by: $(cat answer)"
 done
+# A program's own headers by names that CUDA's have: found by -I. A toolkit's are not taken.
+mkdir -p own other
+echo '#define MINE 42' | tee own/math_functions.h own/mma.h >own/device_functions.h
+echo '/* NVIDIA Corporation */ #error taken' | tee other/math_functions.h >other/cuda_runtime.h
+cat >own.cu <<'END'
+#include <math_functions.h>
+#include "mma.h"
+__global__ void k(int *p) { *p = MINE; }
+int main()
+{
+    int *p, n;
+    cudaMalloc(&p, 4);
+    k<<<1, 1>>>(p);
+    cudaMemcpy(&n, p, 4, cudaMemcpyDeviceToHost);
+    return n;
+}
+END
+sed 's/MINE/42/' own.cu >theirs.cu
+for options in "-I other -I own" "-I own -I other -ccbin g++ --host-frontend=ccbin"; do
+    run weircc $options own.cu -o program
+    ok
+    run ./program
+    [ "$status" = 42 ]
+    note $? "status $status, wanted 42"
+done
+sed -i 's/"mma.h"/<mma.h>/' theirs.cu
+run weircc -I other -c theirs.cu
+ok
 done_

@@ -561,7 +561,7 @@ static bool check_stack(struct jkernel *k)
     return true;
 }
 
-static bool flatten_once(struct jkernel *k)
+bool flat_once(struct jkernel *k)
 {
     struct flattener f = {.k = k, .cc = -1, .sp = -1, .ends_threads = -1};
     struct activation act = {.func = k->entry};
@@ -576,7 +576,7 @@ static bool flatten_once(struct jkernel *k)
     for (int n = 0; !formals && n < k->entry->nparams; n++)
         ptr_map_put(&act.vars, k->entry->params[n], k->entry->params[n]);
     if (!allocates(k->entry->module))
-        k->kept_bytes = flat_keep_calls(k->entry, &f.kept);
+        flat_keep_calls(k->entry, &f.kept);
     else
         flat_push_mov(k, &(struct ptx_instr){0}, flat_stack(&f),
                       (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1}, PTX_B64);
@@ -605,13 +605,14 @@ static bool flatten_once(struct jkernel *k)
     }
     ptr_map_free(&act.vars);
     ptr_map_free(&f.area_of);
+    bool counts = ok && f.kept.count > 0 && k->entry->is_entry;
     ptr_map_free(&f.kept);
-    return ok;
+    return counts ? flat_count_frames(k) : ok;
 }
 
 bool pass_flatten(struct jkernel *k)
 {
-    if (!flatten_once(k))
+    if (!flat_once(k))
         return false;
     if (k->fibers || k->is_function || !k->waits_in_calls)
         return true;
@@ -626,5 +627,5 @@ bool pass_flatten(struct jkernel *k)
                             .seg_min = k->seg_min};
     jkernel_free(k);
     *k = fresh;
-    return flatten_once(k);
+    return flat_once(k);
 }

@@ -57,6 +57,8 @@ struct flattener {
 
 /* ---- building (flatten.c) ---- */
 
+bool flat_once(struct jkernel *k); /* the pass, for what runs on fibers or does not */
+
 int32_t flat_reg(struct jkernel *k, const char *name, uint8_t type);
 struct ptx_instr *flat_push(struct jkernel *k); /* an empty, unguarded instruction at the end */
 struct ptx_operand flat_reg_operand(int32_t reg);
@@ -126,9 +128,11 @@ void flat_thread_loops(struct jkernel *k);
 /* ---- calls that stay (kept_calls.c) ---- */
 
 /* Puts the functions into the map that are called and not inlined where the root, a kernel or a
- * function, would be too large otherwise. Returns the bytes of a thread's stack that their frames
- * take at most. */
-uint64_t flat_keep_calls(const struct ptx_func *root, struct ptr_map *kept);
+ * function, would be too large otherwise. */
+void flat_keep_calls(const struct ptx_func *root, struct ptr_map *kept);
+/* Sets the kernel's kept_bytes: all frames of the functions that it calls by name, one beside the
+ * other, as none is there twice where there is no recursion. */
+bool flat_count_frames(struct jkernel *k);
 
 /* ---- calls of functions that wait (spinning_calls.c) ---- */
 

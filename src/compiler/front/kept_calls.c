@@ -15,15 +15,13 @@
 
 #include "base/round.h"
 
-enum { LARGEST = 30000 };
+enum { LARGEST = 12000 };
 
 /* A function that the root reaches by calls, and the root itself. */
 struct reached {
     const struct ptx_func *func;
     uint64_t size;   /* instructions, with all that is inlined */
     uint64_t copies; /* of it, in what is compiled */
-    uint64_t frame;  /* bytes that its variables and those of what is inlined take at most */
-    uint64_t below;  /* bytes of frames of calls that stay, one in the other, from here */
     bool waits;      /* at a barrier, by itself or by what it calls */
     bool kept;
 };
@@ -71,15 +69,6 @@ static void follow(struct call_graph *g, const struct ptx_func *f)
     ptr_map_put(&g->place, f, (void *)(uintptr_t)g->count);
 }
 
-static uint64_t bytes_of(struct ptx_var *const *vars, int count)
-{
-    uint64_t sum = 0;
-    for (int n = 0; n < count; n++)
-        if (vars[n]->space == PTX_SPACE_LOCAL || vars[n]->space == PTX_SPACE_PARAM)
-            sum += round_up(vars[n]->size, vars[n]->align > 16 ? vars[n]->align : 16);
-    return sum;
-}
-
 static uint64_t plus(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
 
 static uint64_t times(uint64_t a, uint64_t b)
@@ -93,16 +82,10 @@ static uint64_t measure(struct call_graph *g)
     for (size_t k = 0; k < g->count; k++) {
         struct reached *r = &g->items[k];
         const struct ptx_func *f = r->func;
-        r->size = r->below = r->copies = 0;
-        r->frame = bytes_of(f->vars, f->nvars) + bytes_of(f->params, f->nparams) +
-                   bytes_of(f->rets, f->nrets);
+        r->size = r->copies = 0;
         for (int n = 0; n < f->ninstrs; n++) {
             const struct reached *c = callee(g, &f->instrs[n], r);
-            bool inlined = c != NULL && !c->kept;
-            uint64_t below = c == NULL ? 0 : inlined ? c->below : plus(c->frame, c->below);
-            r->size = plus(r->size, inlined ? c->size : 1);
-            r->frame = plus(r->frame, inlined ? c->frame : 0);
-            r->below = r->below > below ? r->below : below;
+            r->size = plus(r->size, c != NULL && !c->kept ? c->size : 1);
         }
     }
     uint64_t all = 0;
@@ -137,18 +120,55 @@ static struct reached *most_copied(const struct call_graph *g)
     return best;
 }
 
-uint64_t flat_keep_calls(const struct ptx_func *root, struct ptr_map *kept)
+void flat_keep_calls(const struct ptx_func *root, struct ptr_map *kept)
 {
     struct call_graph g = {0};
     struct reached *next;
     follow(&g, root);
     while (measure(&g) > LARGEST && (next = most_copied(&g)) != NULL)
         next->kept = true;
-    uint64_t below = g.items[g.count - 1].below;
     for (size_t k = 0; k < g.count; k++)
         if (g.items[k].kept)
             ptr_map_put(kept, g.items[k].func, (void *)g.items[k].func);
     ptr_map_free(&g.place);
     free(g.items);
-    return below;
+}
+
+/* Functions whose frames are counted. */
+struct framed {
+    const struct ptx_func **items;
+    size_t count, cap;
+};
+
+static void add_called(struct framed *list, const struct jkernel *k)
+{
+    for (size_t n = 0; n < k->ninstrs; n++) {
+        const struct ptx_func *f = called(&k->instrs[n]);
+        size_t at = 0;
+        while (f != NULL && at < list->count && list->items[at] != f)
+            at++;
+        if (f != NULL && at == list->count)
+            vec_push(list, f);
+    }
+}
+
+bool flat_count_frames(struct jkernel *k)
+{
+    struct framed list = {0};
+    bool ok = true;
+    k->kept_bytes = 0;
+    add_called(&list, k);
+    for (size_t n = 0; ok && n < list.count; n++) {
+        struct jkernel f = {.entry = list.items[n],
+                            .opt = k->opt,
+                            .diag = k->diag,
+                            .is_function = true,
+                            .fibers = k->fibers};
+        ok = flat_once(&f);
+        k->kept_bytes = plus(k->kept_bytes, round_up(f.local_bytes, k->local_align));
+        add_called(&list, &f);
+        jkernel_free(&f);
+    }
+    free(list.items);
+    return ok;
 }

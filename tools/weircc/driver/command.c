@@ -4,6 +4,7 @@
  * which the PTX is embedded. Both take the toolkit from our headers, by a header that is included
  * before the source. C and C++ sources go to the host compiler, as nvcc sends them. */
 #include "weircc/driver/driver.h"
+#include "weircc/toolkit/own_headers.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -41,6 +42,20 @@ static void add_directories(struct strlist *argv, const char *option, const stru
             list_add(argv, "%s", option);
             list_add(argv, "%s", list->items[i]);
         }
+}
+
+/* Our headers come first of all search paths, since another toolkit's do not fit our prelude; but
+ * for directories of the program's with headers of its own by such names (own_headers.h). */
+static void add_include(struct strlist *argv, const struct driver *dr)
+{
+    const struct strlist *paths = &dr->options.list[OPT_include_path];
+    for (size_t i = 0; i < paths->count; i++)
+        if (own_headers_in(dr->tools.include, paths->items[i])) {
+            list_add(argv, "-I");
+            list_add(argv, "%s", paths->items[i]);
+        }
+    list_add(argv, "-I");
+    list_add(argv, "%s", dr->tools.include);
 }
 
 static void add_search_and_macros(struct strlist *argv, const struct driver *dr)
@@ -379,15 +394,14 @@ static int is_header_name(const struct dirent *entry)
     return dot != NULL ? strncmp(dot, ".h", 2) == 0 : strcmp(entry->d_name, "CMakeFiles") != 0;
 }
 
-/* Our headers come first of all search paths, since another toolkit's do not fit our prelude, and
- * yet they are system headers, about which a user wants no warnings. clang has no option that says
- * both of a directory, so they are named one by one. */
-static void add_our_headers(struct strlist *argv, const struct toolchain *t)
+/* Though our headers come first they are system headers, about which a user wants no warnings.
+ * clang has no option that says both of a directory, so they are named one by one. */
+static void add_our_headers(struct strlist *argv, const struct driver *dr)
 {
+    const struct toolchain *t = &dr->tools;
     struct dirent **names;
     int count = scandir(t->include, &names, is_header_name, alphasort);
-    list_add(argv, "-I");
-    list_add(argv, "%s", t->include);
+    add_include(argv, dr);
     for (int i = 0; i < count; i++) {
         bool header = strchr(names[i]->d_name, '.') != NULL;
         list_add(argv, "--system-header-prefix=%s%s", names[i]->d_name, header ? "" : "/");
@@ -502,7 +516,7 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
     if (t->older_names) /* what both instantiate has one name */
         list_add(argv, "-fclang-abi-compat=17");
     add_message_options(argv, c);
-    add_our_headers(argv, t);
+    add_our_headers(argv, dr);
     list_add(argv, "-include");
     list_add(argv, "weir/prelude.h");
     add_nvcc_macros(argv, dr);
@@ -605,8 +619,7 @@ void command_host(struct strlist *argv, const struct driver *dr, enum input_kind
     if (cxx && c->value[OPT_std] != NULL)
         list_add(argv, "-std=%s", c->value[OPT_std]);
     list_add(argv, "-m64");
-    list_add(argv, "-I");
-    list_add(argv, "%s", dr->tools.include);
+    add_include(argv, dr);
     list_add(argv, "-D__NVCC__=1");
     list_add(argv, "-D__CUDACC_VER_MAJOR__=%d", WEIRCC_CUDA_MAJOR);
     list_add(argv, "-D__CUDACC_VER_MINOR__=%d", WEIRCC_CUDA_MINOR);
@@ -661,8 +674,7 @@ void command_host_preprocess(struct strlist *argv, const struct driver *dr, cons
     if (c->value[OPT_std] != NULL)
         list_add(argv, "-std=%s", c->value[OPT_std]);
     list_add(argv, "-m64");
-    list_add(argv, "-I");
-    list_add(argv, "%s", t->include);
+    add_include(argv, dr);
     list_add(argv, "-DWEIR_HOST_FRONTEND=1");
     add_nvcc_macros(argv, dr);
     add_host_preludes(argv, dr, rdc_text);

@@ -70,6 +70,25 @@ BOTH unsigned all(unsigned n)
     return s[0] ^ s[1] ^ (unsigned)(long long)(d * 8);
 }
 
+/* Frames of a kilobyte, ten deep, without recursion. */
+template <int DEPTH> BOTH unsigned deep(unsigned x)
+{
+    unsigned mine[256];
+    for (int i = 0; i < 256; i++)
+        mine[i] = x * (i + DEPTH);
+    unsigned sum = deep<DEPTH - 1>(x + 1) ^ mine[x & 255];
+    sum = sum * 31 + deep<DEPTH - 1>(sum & 1023);
+    return sum + mine[sum & 255];
+}
+template <> __host__ __device__ __noinline__ unsigned deep<0>(unsigned x)
+{
+    unsigned s[4] = {x, 1, 2, 3};
+    leaf(s);
+    return s[0];
+}
+
+static __global__ void frames(unsigned *out) { out[threadIdx.x] = deep<10>(threadIdx.x); }
+
 static __global__ void compute(unsigned *out)
 {
     out[blockIdx.x * THREADS + threadIdx.x] = all(blockIdx.x * THREADS + threadIdx.x);
@@ -130,6 +149,10 @@ int main()
     CHECK(cudaDeviceSynchronize() == cudaSuccess);
     for (unsigned n = 0; n < BLOCKS * THREADS; n++)
         CHECK(out[n] == all(n));
+    frames<<<1, THREADS>>>(out);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    for (unsigned n = 0; n < THREADS; n++)
+        CHECK(out[n] == deep<10>(n));
     together<<<1, THREADS>>>(out);
     CHECK(cudaDeviceSynchronize() == cudaSuccess);
     together_on_host(expected);
