@@ -181,7 +181,8 @@ static void sb_reserve(struct strbuf *sb, size_t extra)
 void sb_append(struct strbuf *sb, const char *s, size_t n)
 {
     sb_reserve(sb, n);
-    memcpy(sb->items + sb->count, s, n);
+    if (n > 0) /* nothing may be nowhere */
+        memcpy(sb->items + sb->count, s, n);
     sb->count += n;
     sb->items[sb->count] = '\0';
 }
