@@ -17,7 +17,6 @@ enum {
     FLAG_LZ4 = 0x2000,
     FLAG_ZSTD = 0x8000,
 };
-static const uint32_t HEADER_MAGIC = 0xBA55ED50u;
 static const uint64_t MAX_PTX = 1u << 30; /* larger is damage */
 
 static uint64_t fatbin_get(const uint8_t *p, int bytes)
@@ -36,8 +35,26 @@ static bool starts_with(const uint8_t *p, uint32_t magic)
     return true;
 }
 
-bool fatbin_is_header(const void *data) { return starts_with(data, HEADER_MAGIC); }
+bool fatbin_is_header(const void *data) { return starts_with(data, FATBIN_MAGIC); }
 bool fatbin_is_wrapper(const void *data) { return starts_with(data, WRAPPER_MAGIC); }
+
+enum fatbin_status fatbin_next(const char **at, size_t *size, struct fatbin_place *one)
+{
+    enum { ALIGN = 8 };
+    for (; *size >= HEADER_BYTES && !fatbin_is_header(*at); *size -= ALIGN)
+        *at += ALIGN;
+    if (*size < HEADER_BYTES)
+        return FATBIN_NOT_ONE;
+    const uint8_t *p = (const uint8_t *)*at;
+    *one = (struct fatbin_place){*at, fatbin_get(p + 6, 2), fatbin_get(p + 8, 8)};
+    if (one->header < HEADER_BYTES || one->header > *size || one->body > *size - one->header)
+        return FATBIN_BROKEN;
+    size_t all = one->header + one->body, rest = *size - all, padding = -all % ALIGN;
+    padding = padding < rest ? padding : rest;
+    *at += all + padding;
+    *size = rest - padding;
+    return FATBIN_OK;
+}
 
 bool fatbin_read_wrapper(const void *wrapper, struct fatbin_wrapper *out)
 {

@@ -1,5 +1,5 @@
-/* fatbin: finds the PTX in a fat binary. Hard against any input: sizes that do not fit are
- * refused, never followed.
+/* fatbin: finds the PTX in a fat binary (fatbin.c), and writes fat binaries (fatbin_write.c). Hard
+ * against any input: sizes that do not fit are refused, never followed.
  *
  * A fat binary embedded in a program carries no outer length: its header says how long it is, so
  * the reader trusts that one number only when told so (the loader of a running program has no
@@ -8,6 +8,28 @@
 #define WEIR_CONTAINER_FATBIN_H
 
 #include "base/base.h"
+
+/* The layout, as compilers write it (weircc/objects/fatbin.h describes it). */
+#define FATBIN_MAGIC 0xBA55ED50u
+struct fatbin_header {
+    uint32_t magic;
+    uint16_t version, header_size;
+    uint64_t size; /* of what follows */
+};
+
+/* What all entries begin with. */
+struct fatbin_entry {
+    uint16_t kind, always_0x101;
+    uint32_t header_size;
+    uint64_t payload_size;
+    uint32_t compressed_size, options_offset;
+    uint16_t minor, major; /* of PTX the ISA */
+    uint32_t arch;
+    uint32_t name_offset, name_length;
+    uint64_t flags;
+    uint64_t reserved;
+    uint64_t uncompressed_size;
+};
 
 /* What stands at FATBIN_OWN_OFFSET in the header of an entry that holds weircc's own form of its
  * PTX besides the one for drivers of GPUs, which is the payload: other drivers pass over it. The
@@ -43,6 +65,15 @@ enum fatbin_status fatbin_find_ptx(const void *data, size_t limit, unsigned sm,
  * the first ones say no. */
 bool fatbin_is_header(const void *data);
 bool fatbin_is_wrapper(const void *data);
+
+/* The next of the fat binaries that linkers put one after the other into a section, padded between.
+ * FATBIN_OK: it, and `at` and `size` are what follows. FATBIN_NOT_ONE: there is none.
+ * FATBIN_BROKEN: at `at` is one that says it is longer than the `size` bytes that there are. */
+struct fatbin_place {
+    const char *at;
+    size_t header, body; /* bytes */
+};
+enum fatbin_status fatbin_next(const char **at, size_t *size, struct fatbin_place *one);
 
 /* The parts of a wrapper: version 1 has one fat binary; version 2 (relocatable device code) has a
  * NULL-terminated list of them in `list`. False when it is neither. */

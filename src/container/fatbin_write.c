@@ -3,28 +3,6 @@
 
 #include <string.h>
 
-#define FATBIN_MAGIC 0xBA55ED50u
-
-struct fatbin_header {
-    uint32_t magic;
-    uint16_t version, header_size;
-    uint64_t size; /* of what follows */
-};
-
-/* What all entries begin with. */
-struct fatbin_entry {
-    uint16_t kind, always_0x101;
-    uint32_t header_size;
-    uint64_t payload_size;
-    uint32_t compressed_size, options_offset;
-    uint16_t minor, major;
-    uint32_t arch;
-    uint32_t name_offset, name_length;
-    uint64_t flags;
-    uint64_t reserved;
-    uint64_t uncompressed_size;
-};
-
 /* The area for options of the assembler, which drivers of GPUs read in each entry with PTX. */
 struct fatbin_options {
     uint32_t text_offset, text_length; /* without its NUL */

@@ -58,29 +58,12 @@ static enum container_status both(enum container_status a, enum container_status
 static enum container_status add_fatbins(struct reading *r, const char *at, size_t size)
 {
     enum container_status s = CONTAINER_NO_CODE;
-    while (size >= 16 && s <= CONTAINER_NO_CODE) {
-        uint64_t body;
-        uint16_t header;
-        if (!fatbin_is_header(at)) { /* padding */
-            at += 8;
-            size -= 8;
-            continue;
-        }
-        memcpy(&header, at + 6, sizeof header);
-        memcpy(&body, at + 8, sizeof body);
-        enum container_status one = add_fatbin(r, at, size);
-        if (body > size || header > size - body)
-            return both(s, one); /* damage, which that has said */
-        s = both(s, one);
-        at += header + body;
-        size -= header + body;
-        size_t past = (size_t)(header + body) % 8;
-        if (past != 0 && size >= 8 - past) {
-            at += 8 - past;
-            size -= 8 - past;
-        }
-    }
-    return s;
+    struct fatbin_place one;
+    enum fatbin_status f = FATBIN_OK;
+    while (f == FATBIN_OK && s <= CONTAINER_NO_CODE &&
+           (f = fatbin_next(&at, &size, &one)) != FATBIN_NOT_ONE)
+        s = both(s, add_fatbin(r, one.at, f == FATBIN_OK ? one.header + one.body : size));
+    return s; /* of damage add_fatbin has said what it is */
 }
 
 bool container_holds_fatbins(const char *section)

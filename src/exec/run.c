@@ -11,9 +11,9 @@
 enum {
     CHUNK_NS = 20000,      /* how long one handed-out run of blocks should take */
     COLLECTED_NS = 100000, /* the same where each run has work at its end: waits for other cores */
-    COLLECTED_LEAST = 16,  /* there are part of it, so that it must not make runs short, either */
-    ABREAST_BLOCKS = 32,   /* in one run, where its blocks go through memory side by side, */
-    ABREAST_NS = 1000000,  /* unless that takes longer */
+    COLLECTED_LEAST = 16, /* blocks of such runs at the end, if they take no longer than CHUNK_NS */
+    ABREAST_BLOCKS = 32,  /* in one run, where its blocks go through memory side by side, */
+    ABREAST_NS = 1000000, /* unless that takes longer */
     DEBUG_FRAMES = 3 /* clang's frames of code for debuggers take up to twice the bytes of nvcc's,
                         and programs set the limit by nvcc's */
 };
@@ -119,8 +119,19 @@ static uint64_t whole_rows(const struct grid_run *run, uint64_t n, uint64_t most
     return n < row ? row : n / row * row;
 }
 
-/* How many blocks to hand out at once: as many as take CHUNK_NS (COLLECTED_NS), fewer towards the
- * end so that all workers finish together. */
+static uint64_t least_of(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* The same where each run has work at its end, for which cores wait for each other: what is learnt
+ * of a block has a part of that, and must not make runs shorter and that part larger. */
+static uint64_t collected_chunk(uint64_t block_ns, uint64_t fair, uint64_t left)
+{
+    uint64_t n = least_of(COLLECTED_NS / block_ns + 1, fair);
+    uint64_t least = least_of(CHUNK_NS / block_ns + 1, COLLECTED_LEAST);
+    return least_of(n > least ? n : least, left);
+}
+
+/* How many blocks to hand out at once: as many as take CHUNK_NS, fewer towards the end so that all
+ * workers finish together. */
 static uint64_t chunk_size(struct grid_run *run)
 {
     uint64_t block_ns = atomic_load_explicit(&run->launch.kernel->block_ns, memory_order_relaxed);
@@ -129,16 +140,11 @@ static uint64_t chunk_size(struct grid_run *run)
     if (block_ns == 0 || left == 0)
         return 1;
     uint64_t fair = left / (2 * (uint64_t)run->workers) + 1;
-    if (run->launch.kernel->collects) {
-        uint64_t n = COLLECTED_NS / block_ns + 1;
-        n = n < fair ? n : fair;
-        return n > COLLECTED_LEAST ? n : left < COLLECTED_LEAST ? left : COLLECTED_LEAST;
-    }
+    if (run->launch.kernel->collects)
+        return collected_chunk(block_ns, fair, left);
     uint64_t n = CHUNK_NS / block_ns + 1;
-    if (run->launch.kernel->abreast && n < ABREAST_BLOCKS) {
-        n = ABREAST_NS / block_ns + 1;
-        n = n < ABREAST_BLOCKS ? n : ABREAST_BLOCKS;
-    }
+    if (run->launch.kernel->abreast && n < ABREAST_BLOCKS)
+        n = least_of(ABREAST_NS / block_ns + 1, ABREAST_BLOCKS);
     return n < fair ? whole_rows(run, n, fair) : fair;
 }
 

@@ -282,25 +282,11 @@ EXPORT nvFatbinResult nvFatbinAddIndex(nvFatbinHandle handle, const void *code, 
 /* Adds the entries of the fat binaries in a section. False: one is damaged. */
 static bool add_fatbins(struct nvFatbin *f, const char *at, size_t size)
 {
-    while (size >= 16) {
-        uint64_t body;
-        uint16_t header;
-        if (!fatbin_is_header(at)) { /* padding */
-            at += 8;
-            size -= 8;
-            continue;
-        }
-        memcpy(&header, at + 6, sizeof header);
-        memcpy(&body, at + 8, sizeof body);
-        if (header < 16 || header > size || body > size - header)
-            return false;
-        sb_append(&f->image, at + header, body);
-        size_t past = (header + body) % 8, next = header + body + (past != 0 ? 8 - past : 0);
-        next = next < size ? next : size;
-        at += next;
-        size -= next;
-    }
-    return true;
+    struct fatbin_place one;
+    enum fatbin_status s;
+    while ((s = fatbin_next(&at, &size, &one)) == FATBIN_OK)
+        sb_append(&f->image, one.at + one.header, one.body);
+    return s == FATBIN_NOT_ONE;
 }
 
 EXPORT nvFatbinResult nvFatbinAddReloc(nvFatbinHandle handle, const void *code, size_t size)

@@ -4,29 +4,7 @@
 export WEIR_CACHE_DIR="$scratch/cache"
 unset LD_LIBRARY_PATH
 
-cat >main.h <<'END'
-#include <cstdio>
-#define MAIN(kernel)                                                                              \
-    int main()                                                                                    \
-    {                                                                                             \
-        int *p;                                                                                   \
-        cudaMallocManaged(&p, 64);                                                                \
-        *p = 41;                                                                                  \
-        kernel<<<1, 1, 64>>>(p);                                                                  \
-        cudaDeviceSynchronize();                                                                  \
-        printf("is %d, %s\n", *p, cudaGetErrorName(cudaGetLastError()));                          \
-        return 0;                                                                                 \
-    }
-END
-computes() { # computes VALUE OPTIONS...
-    value=$1
-    shift
-    run weircc a.cu -o program "$@"
-    ok
-    run ./program
-    ok
-    says "is $value, cudaSuccess"
-}
+. "$(dirname "$0")/computes.sh"
 
 # Builtin variables as values: copied, deduced, returned, chosen among overloads.
 cat >a.cu <<'END'

@@ -447,22 +447,6 @@ static int32_t is_grouped(const struct row *r)
     return made(m, PTX_OP_setp, m->without_sign, PTX_M_eq, of(any), constant(0));
 }
 
-/* A branch to instruction `target`, in the numbers that `moved` maps. */
-static void push_branch(struct jkernel *k, const struct ptx_instr *at, int32_t guard,
-                        int32_t target)
-{
-    struct ptx_instr *i = flat_push(k);
-    i->op = PTX_OP_bra;
-    i->guard = guard;
-    i->operands = arena_alloc(&k->arena, sizeof *i->operands);
-    i->noperands = 1;
-    i->operands[0] = (struct ptx_operand){.kind = PTX_OPR_LABEL, .reg = -1, .target = target};
-    i->line = at->line;
-    i->column = at->column;
-    i->loc_file = at->loc_file;
-    i->loc_line = at->loc_line;
-}
-
 static struct ptx_operand *copied_operands(struct jkernel *k, const struct ptx_operand *from,
                                            int count, const int32_t *name)
 {
@@ -536,7 +520,7 @@ static void push_copy(struct rewriter *w, int c)
         bool goes_on = (i.op != PTX_OP_bra || i.guard >= 0) && i.op != PTX_OP_exit;
         bool follows = e + 1 < p->ncopied && p->copied[e + 1].instr == n + 1 && n + 1 != p->at;
         if (goes_on && !follows)
-            push_branch(k, &w->old[n], -1, n + 1);
+            flat_push_branch(k, &w->old[n], -1, false, n + 1);
     }
     free(name);
 }
@@ -582,9 +566,9 @@ static void push_tests(struct rewriter *w)
         one = bit_of_block(&m, 0);
         grouped = bit_of_block(&m, 1);
     }
-    push_branch(k, m.at, both(&m, sound, one), w->stride + p->at);
+    flat_push_branch(k, m.at, both(&m, sound, one), false, w->stride + p->at);
     if (p->by_groups)
-        push_branch(k, m.at, both(&m, sound, grouped), 3 * w->stride - 1);
+        flat_push_branch(k, m.at, both(&m, sound, grouped), false, 3 * w->stride - 1);
 }
 
 void jit_apply_row_plan(struct jkernel *k)
@@ -610,7 +594,7 @@ void jit_apply_row_plan(struct jkernel *k)
         w.moved[3 * w.stride - 1] = (int32_t)k->ninstrs;
         for (int e = 0; e < p->npairs; e++)
             divide(&w.rows[e], first_index(&w.rows[e], GROUP));
-        push_branch(k, &w.old[p->at], -1, 2 * w.stride + p->at);
+        flat_push_branch(k, &w.old[p->at], -1, false, 2 * w.stride + p->at);
         push_copy(&w, 1);
     }
     struct ptx_instr last = w.old[w.nold - 1];

@@ -166,10 +166,8 @@ void flat_push_mov(struct jkernel *k, const struct ptx_instr *at, int32_t dst,
     i->loc_line = at->loc_line;
 }
 
-/* A branch to an instruction of the same activation (`target` as the function numbers them), or,
- * with target -1, to be patched by the caller. */
-static struct ptx_instr *push_branch(struct jkernel *k, const struct ptx_instr *at, int32_t guard,
-                                     bool neg, int32_t target)
+struct ptx_instr *flat_push_branch(struct jkernel *k, const struct ptx_instr *at, int32_t guard,
+                                   bool neg, int32_t target)
 {
     struct ptx_instr *i = flat_push(k);
     i->op = PTX_OP_bra;
@@ -313,7 +311,7 @@ static void push_call(struct flattener *f, const struct ptx_instr *call, struct 
     int32_t ended = flat_reg(k, "ended", PTX_PRED);
     c->ended = 1 + ended;
     *flat_push(k) = *call;
-    push_branch(k, call, ended, true, (int32_t)k->ninstrs + 2);
+    flat_push_branch(k, call, ended, true, (int32_t)k->ninstrs + 2);
     struct ptx_instr *i = flat_push(k);
     i->op = PTX_OP_exit;
     i->line = call->line;
@@ -452,11 +450,11 @@ static bool flatten_func(struct flattener *f, struct activation *act)
             continue;
         if (needs_branch(src)) {
             skip = (int32_t)k->ninstrs;
-            push_branch(k, src, src->guard + act->reg_base, !src->guard_neg, -1);
+            flat_push_branch(k, src, src->guard + act->reg_base, !src->guard_neg, -1);
         }
         if (src->op == PTX_OP_ret) {
             vec_push(&fix, (int32_t)k->ninstrs);
-            push_branch(k, src, -1, false, func->ninstrs);
+            flat_push_branch(k, src, -1, false, func->ninstrs);
         } else if (src->op == PTX_OP_call) {
             ok = copy_call(f, act, src);
         } else {

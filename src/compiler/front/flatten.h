@@ -65,6 +65,10 @@ struct ptx_operand flat_reg_operand(int32_t reg);
 /* mov dst, src of the register's own type, with the location of `at` in the source. */
 void flat_push_mov(struct jkernel *k, const struct ptx_instr *at, int32_t dst,
                    struct ptx_operand src, uint8_t type);
+/* A branch, at the place of `at` in the source, to an instruction as the list under way numbers
+ * them; with target -1 it is for the caller to say. Guard -1: always. */
+struct ptx_instr *flat_push_branch(struct jkernel *k, const struct ptx_instr *at, int32_t guard,
+                                   bool neg, int32_t target);
 /* A new argument area, a clone of `from`. */
 struct area *flat_area(struct flattener *f, const struct ptx_var *from);
 

@@ -16,31 +16,7 @@
 #include "weircc/files/files.h"
 
 enum {
-    ENTRY_LEAST = 64,                   /* bytes of an entry's header that all writers agree on */
     FLAGS_COMPRESSED = 0x2000 | 0x8000, /* LZ4, zstd */
-};
-#define FATBIN_MAGIC 0xBA55ED50u
-
-struct fatbin_header {
-    uint32_t magic;
-    uint16_t version, header_size;
-    uint64_t size; /* of what follows */
-};
-
-struct fatbin_entry {
-    uint16_t kind, always_0x101;
-    uint32_t header_size;
-    uint64_t payload_size;
-    uint32_t compressed_size, options_offset;
-    uint16_t minor, major; /* of the PTX ISA */
-    uint32_t arch;
-    uint32_t name_offset, name_length;
-    uint64_t flags;
-    uint64_t reserved;
-    uint64_t uncompressed_size;
-    /* the area for options of the assembler, which drivers of GPUs read in each entry with PTX */
-    uint32_t text_offset, text_length; /* of the options: none */
-    char text[8];                      /* a NUL, padded */
 };
 
 const char *ptx_skip_space(const char *p)
@@ -204,9 +180,9 @@ char *fatbin_read_ptx(const char *path, struct diag *d)
     size_t at = header.header_size;
     while (is_fatbin && whole && ptx == NULL && at < size) {
         struct fatbin_entry entry = {0};
-        if (size - at >= ENTRY_LEAST)
-            memcpy(&entry, file + at, ENTRY_LEAST);
-        whole = entry.header_size >= ENTRY_LEAST && entry.header_size <= size - at &&
+        if (size - at >= sizeof entry)
+            memcpy(&entry, file + at, sizeof entry);
+        whole = entry.header_size >= sizeof entry && entry.header_size <= size - at &&
                 entry.payload_size <= size - at - entry.header_size;
         if (whole && entry.kind == FATBIN_PTX) {
             compressed = (entry.flags & FLAGS_COMPRESSED) != 0;
