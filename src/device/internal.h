@@ -464,8 +464,9 @@ bool left_remove(struct device_stream *s);
 uint32_t left_shards(void);
 /* Those whose oldest stream has not changed since `seen` was filled; fills it. */
 uint32_t left_since(uint32_t *seen);
-/* Takes the oldest stream of one of these shards, for a worker to run; NULL: there is none. */
-struct device_stream *left_take(uint32_t shards);
+/* Takes the oldest stream of one of these shards, for a worker to run, and those shards out of the
+ * mask where it looked; NULL: there is none. */
+struct device_stream *left_take(uint32_t *shards);
 
 /* ---- the scheduler ---- */
 

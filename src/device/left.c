@@ -99,11 +99,11 @@ uint32_t left_since(uint32_t *seen)
     return mask;
 }
 
-struct device_stream *left_take(uint32_t mask)
+struct device_stream *left_take(uint32_t *mask)
 {
     struct device_stream *s = NULL;
-    for (; mask != 0 && s == NULL; mask &= mask - 1) {
-        struct shard *h = &shards[__builtin_ctz(mask)];
+    for (; *mask != 0 && s == NULL; *mask &= *mask - 1) {
+        struct shard *h = &shards[__builtin_ctz(*mask)];
         pthread_mutex_lock(&h->lock);
         s = h->head;
         if (s != NULL) {

@@ -459,7 +459,7 @@ static void unlock_picked(void)
 }
 
 /* A stream that was left to host threads, of these shards. */
-static struct device_stream *pick_left(struct seeker *k, uint32_t late, bool overdue)
+static struct device_stream *pick_left(struct seeker *k, uint32_t *late, bool overdue)
 {
     bool counted = begin_running();
     if (!counted) {
@@ -497,8 +497,13 @@ static bool pick(struct seeker *k, struct device_stream **s, struct command **c,
     k->overdue = false;
     if ((late == 0 && !anything_queued()) || sched_paused() || (full() && !overdue))
         return false;
-    if (late != 0 && (*s = pick_left(k, late, overdue)) != NULL)
+    if (late != 0 && (*s = pick_left(k, &late, overdue)) != NULL) {
+        if (overdue) { /* so are the others */
+            k->late = late;
+            k->overdue = late != 0;
+        }
         return true;
+    }
     if (!anything_queued())
         return false;
     struct sleeper *sleeper = NULL;
@@ -592,7 +597,7 @@ enum sched_result sched_work(struct grid_worker *w, struct seeker *k)
         cdp_settle(w);
         atomic_fetch_sub(&sched.running, 1);
         if (k->turn % LEFT_PIECES == 0) /* it may have no time to rest */
-            k->late = left_since(k->seen);
+            k->late |= left_since(k->seen);
         return SCHED_DONE;
     }
     return resume_first ? SCHED_NOTHING : resume(w, k);
@@ -714,6 +719,8 @@ static void rest(struct seeker *k)
         k->full_since = clock_ns();
     fall_asleep(k, used > 0 ? OVERDUE_NS : 0, false);
     k->overdue = is_overdue(k);
+    if (k->overdue)
+        k->late = left_since(k->seen);
 }
 
 static void *worker_main(void *arg)

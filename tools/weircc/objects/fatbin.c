@@ -156,10 +156,10 @@ bool fatbin_write(const char *ptx_path, const char *gpu_path, const char *out_pa
 static const char *own_form(const char *p, const struct fatbin_entry *entry, size_t *size)
 {
     struct fatbin_own mark = {0};
-    size_t at = sizeof *entry + sizeof mark;
+    size_t at = FATBIN_OWN_OFFSET + sizeof mark;
     if (entry->header_size < at)
         return NULL;
-    memcpy(&mark, p + sizeof *entry, sizeof mark);
+    memcpy(&mark, p + FATBIN_OWN_OFFSET, sizeof mark);
     if (mark.magic != FATBIN_OWN_MAGIC || mark.bytes >= entry->header_size - at)
         return NULL;
     *size = mark.bytes;
