@@ -73,7 +73,7 @@ static void *pairs_main(void *arg)
 }
 
 /* Beside others that keep workers, or each other, at work. */
-static void test_beside(void *(*others)(void *), int threads)
+static void test_beside(void *(*others)(void *), int threads, int rounds)
 {
     pthread_t thread[THREADS];
     _Atomic int theirs = 0, n = 0;
@@ -81,7 +81,7 @@ static void test_beside(void *(*others)(void *), int threads)
     atomic_store(&ends, false);
     for (int t = 0; t < threads; t++)
         pthread_create(&thread[t], NULL, others, &theirs);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         launch_and_wait(s, &n);
         CHECK_EQ_INT(launch(s, &count, 1, &n), DEVICE_OK);
         CHECK(becomes(&n, 2 * round + 2));
@@ -158,8 +158,8 @@ int main(void)
 {
     begin();
     test_asleep();
-    test_beside(busy_main, 2);
-    test_beside(pairs_main, THREADS);
+    test_beside(busy_main, 2, ROUNDS);
+    test_beside(pairs_main, THREADS, ROUNDS / 4); /* each waits for CPUs that they use */
     test_beside_spinning();
     test_mixed();
     return end();
