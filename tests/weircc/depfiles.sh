@@ -36,7 +36,20 @@ contains b.d 'b.o : b.cpp'
 run weircc -MMD -MF my.d -c a.cu
 ok
 contains my.d 'a.o : a.cu'
-run weircc -MD a.cu b.cpp -MF x.d -c
+# one file with the rules of all inputs, anew each time
+for again in 1 2; do
+    run weircc -MMD a.cu b.cpp -MF x.d -c
+    ok
+    contains x.d 'a.o : a.cu'
+    contains x.d 'b.o : b.cpp'
+    [ "$(grep -c 'a.o :' x.d)" = 1 ]
+    note $? "the rule of a.cu is not there once"
+done
+run weircc -MM a.cu b.cpp -MF y.d
+ok
+contains y.d 'a.o : a.cu'
+contains y.d 'b.o : b.cpp'
+run weircc -MM a.cu b.cpp -o y.d
 fails
 says 'A single input file is required'
 run weircc -MD -E a.cu

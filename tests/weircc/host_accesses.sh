@@ -47,6 +47,20 @@ says_not warning
 run weircc -Werror all-warnings -c direct.cu
 fails
 says 'error: a __device__'
+# nvcc's numbers of these warnings
+for options in '-diag-suppress 20091' '-Xcudafe --diag_suppress=20091'; do
+    run weircc $options -c direct.cu
+    ok
+    says 'cannot be directly written'
+    says_not 'cannot be directly read'
+done
+run weircc --diag-suppress=20091,20092 -c direct.cu
+ok
+says_not warning
+run weircc -diag-error 20092 -c direct.cu
+fails
+says "error: a __device__ variable 'own' cannot be directly written"
+says 'warning: a __constant__'
 
 cat >fine.cu <<'END_OF_FILE'
 #include <cstdio>

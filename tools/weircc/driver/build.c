@@ -213,6 +213,7 @@ static void name_outputs(struct driver *dr, struct job *job)
     else if (file == NULL)
         file = with_suffix(object, ".d");
     job->depfile = file != NULL ? xstrdup(file) : NULL;
+    job->joins_rules = c->given[OPT_dependency_output] && job > p->jobs.items;
 }
 
 static bool same(const char *a, const char *b)
@@ -225,8 +226,9 @@ static bool check_single_output(const struct driver *dr)
     const struct cmdline *c = &dr->options;
     const struct build *p = &dr->build;
     bool named = c->given[OPT_output_file] && !is_linking(p->phase);
+    /* whose name the output's makes; one that -MF names holds the rules of all inputs */
     bool named_rule =
-        p->dependencies && (c->given[OPT_dependency_output] || c->given[OPT_output_file]);
+        p->dependencies && c->given[OPT_output_file] && !c->given[OPT_dependency_output];
     if (p->jobs.count > 1 && (named || named_rule))
         return diag_set(
             (struct diag *)&dr->diag, 0, 0,
@@ -240,9 +242,9 @@ static bool check_single_output(const struct driver *dr)
 static bool check_distinct(const struct driver *dr, const struct job *job, struct diag *d)
 {
     for (const struct job *other = dr->build.jobs.items; other < job; other++) {
-        const char *both = same(job->output, other->output)     ? job->output
-                           : same(job->depfile, other->depfile) ? job->depfile
-                                                                : NULL;
+        const char *both = same(job->output, other->output)                          ? job->output
+                           : !job->joins_rules && same(job->depfile, other->depfile) ? job->depfile
+                                                                                     : NULL;
         if (both != NULL)
             return diag_set(d, 0, 0,
                             "'%s' and '%s' would both be written to '%s': compile them one by one, "

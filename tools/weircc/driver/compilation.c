@@ -294,21 +294,35 @@ static char *host_llvm(struct compilation *c)
     return status == 0 ? file_read(path, NULL, &unsaid) : NULL;
 }
 
+/* What an access of nvcc's number is called; NULL: the command line wants to hear nothing of it. */
+static const char *access_word(const struct cmdline *options, const char *number)
+{
+    char *cudafe = xprintf("--diag_suppress=%s", number);
+    bool suppressed = list_has(&options->list[OPT_diag_suppress], number) ||
+                      list_has(&options->list[OPT_cudafe_options], cudafe);
+    free(cudafe);
+    if (suppressed)
+        return NULL;
+    bool error = list_has(&options->list[OPT_Werror], "all-warnings") ||
+                 list_has(&options->list[OPT_diag_error], number);
+    return error ? "error" : "warning";
+}
+
 int warn_host_accesses(struct compilation *c)
 {
     struct driver *dr = c->dr;
-    struct strbuf warnings = {0};
+    struct strbuf messages = {0};
     struct diag unsaid = {0};
+    struct host_access_words words = {.read = access_word(&dr->options, "20091"),
+                                      .write = access_word(&dr->options, "20092")};
     if (dr->work.dryrun || dr->options.given[OPT_disable_warnings] || c->device_llvm == NULL ||
         c->mend || c->launches || c->bodies)
         return 0;
     char *device = file_read(c->device_llvm, NULL, &unsaid);
     char *host = device != NULL && host_accesses_possible(device) ? host_llvm(c) : NULL;
     if (host != NULL)
-        host_accesses_find(host, device, dr->tools.include, &warnings);
-    if (list_has(&dr->options.list[OPT_Werror], "all-warnings"))
-        make_errors(&warnings);
-    show(c, &warnings);
+        host_accesses_find(host, device, dr->tools.include, words, &messages);
+    show(c, &messages);
     free(host);
     free(device);
     return c->messages.errors == 0 ? 0 : STATUS_FRONT_END;

@@ -32,6 +32,7 @@ static bool write_rule(struct compilation *c)
         .skip_file = dr->build.stdin_path,
         .skip_directories = {dr->tools.support, dr->build.skip_system ? dr->tools.include : NULL},
         .phony_targets = dr->options.given[OPT_generate_dependency_targets],
+        .follows = job->joins_rules,
     };
     return depfile_write(job->depfile, &rule, &c->prerequisites, &dr->diag);
 }

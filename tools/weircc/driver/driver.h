@@ -49,6 +49,7 @@ struct job {
                       or when it is an intermediate object */
     char *depfile; /* where its rule goes; NULL: nowhere, or to standard output for -M */
     char *target;  /* of the rule */
+    bool joins_rules; /* its rule follows that of an input before it in one file (-MF) */
 };
 
 /* Who compiles the host half of CUDA inputs. */

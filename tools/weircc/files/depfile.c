@@ -78,7 +78,7 @@ static bool is_skipped(const struct depfile_rule *rule, const char *file)
 bool depfile_write(const char *path, const struct depfile_rule *rule, const struct strlist *files,
                    struct diag *d)
 {
-    FILE *f = path != NULL ? fopen(path, "w") : stdout;
+    FILE *f = path != NULL ? fopen(path, rule->follows ? "a" : "w") : stdout;
     if (f == NULL)
         return diag_set(d, 0, 0, "Cannot write '%s': %s", path, strerror(errno));
     if (rule->as_given)

@@ -18,6 +18,7 @@ struct depfile_rule {
     const char *skip_file; /* is left out; NULL: none */
     const char *skip_directories[2]; /* files beneath them are left out; NULL: none */
     bool phony_targets;              /* -MP */
+    bool follows;                    /* the file has the rules of other inputs, which stay */
 };
 
 /* Writes to `path`, or to standard output when it is NULL. */

@@ -21,7 +21,8 @@ struct derived {
 
 struct search {
     const char *host, *device, *headers;
-    struct strbuf *warnings;
+    struct host_access_words words;
+    struct strbuf *messages;
     const char *function; /* its line, NULL: between functions */
     struct {
         struct shadow *items;
@@ -168,16 +169,17 @@ static bool write_place(const struct search *s, const char *line, const char *en
     return true;
 }
 
-static void warn(struct search *s, const char *line, const char *end, const char *p,
-                 const char *done)
+static void tell(struct search *s, const char *line, const char *end, const char *p, bool written)
 {
     long found = shadow_at(s, p);
-    if (found < 0 || is_shared(s) || !write_place(s, line, end, s->warnings))
+    const char *word = written ? s->words.write : s->words.read;
+    if (found < 0 || word == NULL || is_shared(s) || !write_place(s, line, end, s->messages))
         return;
     const struct shadow *shadow = &s->shadows.items[found];
     char *name = demangle(shadow->name);
-    sb_printf(s->warnings, "warning: a %s variable '%s' cannot be directly %s in a host function\n",
-              shadow->constant ? "__constant__" : "__device__", name, done);
+    sb_printf(s->messages, "%s: a %s variable '%s' cannot be directly %s in a host function\n",
+              word, shadow->constant ? "__constant__" : "__device__", name,
+              written ? "written" : "read");
     free(name);
 }
 
@@ -201,15 +203,15 @@ static void look_at(struct search *s, const char *line, const char *end)
         to = to != NULL ? strpbrk(to + 11, "@%,") : NULL;
         from = from != NULL ? strpbrk(from + 12, "@%,") : NULL;
         if (to != NULL && *to != ',')
-            warn(s, line, end, to, "written");
+            tell(s, line, end, to, true);
         if (from != NULL && *from != ',')
-            warn(s, line, end, from, "read");
+            tell(s, line, end, from, false);
     } else if (address == NULL) {
         return;
     } else if (strncmp(line, "  store ", 8) == 0) {
-        warn(s, line, end, address, "written");
+        tell(s, line, end, address, true);
     } else if (is != NULL && strncmp(is + 3, "load ", 5) == 0) {
-        warn(s, line, end, address, "read");
+        tell(s, line, end, address, false);
     } else if (is != NULL && strncmp(is + 3, "getelementptr ", 14) == 0) {
         const char *value = strchr(line, '%');
         long found = shadow_at(s, address);
@@ -223,9 +225,12 @@ static void look_at(struct search *s, const char *line, const char *end)
 bool host_accesses_possible(const char *device) { return strstr(device, device_variable) != NULL; }
 
 void host_accesses_find(const char *host, const char *device, const char *headers,
-                        struct strbuf *warnings)
+                        struct host_access_words words, struct strbuf *messages)
 {
-    struct search s = {.host = host, .device = device, .headers = headers, .warnings = warnings};
+    struct search s = {
+        .host = host, .device = device, .headers = headers, .words = words, .messages = messages};
+    if (words.read == NULL && words.write == NULL)
+        return;
     find_shadows(&s);
     for (const char *line = host; s.shadows.count > 0 && *line != '\0';) {
         const char *end = line + strcspn(line, "\n");
