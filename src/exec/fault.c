@@ -255,8 +255,12 @@ static void append_report(struct strbuf *sb, struct grid_fault *f, const struct 
     f->place_end = (uint32_t)sb->count;
     if (f->pc != UINT64_MAX)
         sb_printf(sb, ", code offset 0x%llx", (unsigned long long)f->pc);
+    f->printed = f->printed_end = (uint32_t)sb->count;
     if (w->trouble.text != NULL)
         sb_printf(sb, ": %s", w->trouble.text);
+    if (f->kind == GRID_FAULT_ASSERT)
+        f->printed_end = (uint32_t)sb->count < sizeof f->text ? (uint32_t)sb->count
+                                                              : (uint32_t)sizeof f->text - 1;
     if (f->kind == GRID_FAULT_STACK && !f->has_address) /* else the CPU's own stack */
         sb_printf(sb, "; cudaDeviceSetLimit(cudaLimitStackSize, ...) sets its size, now %llu bytes",
                   (unsigned long long)w->env->stack_bytes);

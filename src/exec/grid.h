@@ -114,7 +114,9 @@ struct grid_fault {
                                has no lines; else anything */
     char text[2048];        /* the fault report, one line */
     uint32_t place_end;     /* in text: where the source line belongs, after the thread */
-    uint32_t launch_count;  /* launches that led to the grid, the latest first */
+    uint32_t printed,
+        printed_end;       /* in text: what the kernel has printed already, equal: nothing */
+    uint32_t launch_count; /* launches that led to the grid, the latest first */
     struct grid_fault_launch launches[GRID_FAULT_LAUNCHES];
 };
 

@@ -8,6 +8,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export WEIR_CACHE_DIR="$work/cache"
 status=0
+instead=$(printf '\357\277\275') # U+FFFD, for bytes that are no UTF-8
+accented=$(printf 'caf\303\251')
 fail() {
     echo "trace.sh: $*" >&2
     status=1
@@ -17,7 +19,8 @@ fail() {
 python3 "$check" "$work/all" kernel:scale:8 kernel:parent:1 "kernel:child<int>:2" \
     "memcpy:host to device:1" "memcpy:device to host:1" memset:memset:1 "host:host function:1" \
     event:record:2 "wait:wait event:1" "wait:wait for event:1" call:cudaMallocAsync:1 \
-    call:cudaLaunchKernel:2 call:cuInit:1 graph:graph:3 "nvtx:all \"of\" it:1" nvtx:half:1 compile:scale:1 \
+    call:cudaLaunchKernel:2 call:cuInit:1 graph:graph:3 "nvtx:all \"of\" it:1" nvtx:half:1 \
+    "nvtx:caf$instead $accented $instead$instead$instead:1" compile:scale:1 \
     part:scale:2 ph:C:3 arrows::2 || fail "the trace of everything"
 grep -q '"returns":1' "$work/all" || fail "no call that failed"
 grep -q '"registers":[1-9]' "$work/all" || fail "no registers"

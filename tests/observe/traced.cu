@@ -107,7 +107,7 @@ static void everything()
     MUST(cudaFreeAsync(m, a));
     MUST(cudaMemcpy(pageable, d, sizeof pageable, cudaMemcpyDeviceToHost));
     if (mark)
-        mark("half");
+        mark("half"), mark("caf\xe9 caf\xc3\xa9 \xed\xa0\x80"); /* Latin-1, UTF-8, none */
     MUST(cudaMemset(v, 0, 128));
     parent<<<1, 2>>>(v);
     MUST(cudaDeviceSynchronize());

@@ -9,6 +9,9 @@ comes_to() { # comes_to ARGUMENT FUNCTION
     ok
     says "$2: block: [0,0,0], thread: [0,0,0] Assertion \`device code calls a __host__ function\` failed."
     says "is 0, cudaErrorAssert"
+    says 'weir: assertion failed in kernel'
+    [ "$(grep -c 'Assertion' out)" = 1 ]
+    note $? 'the assertion is told twice'
 }
 
 cat >a.cu <<'END'

@@ -151,9 +151,9 @@ static void append_demangled(struct strbuf *sb, const char *text)
     sb_printf(sb, "%s", text);
 }
 
-/* The whole report: the exec layer's, with the source line after the thread and the kernel's name
- * as people write it. */
-static char *text_of(const struct grid_fault *f, const struct weir_frame *frame)
+/* The report: the exec layer's, with the source line after the thread and the kernel's name as
+ * people write it; `whole`, or without what the kernel has printed itself (an assertion's line). */
+static char *text_of(const struct grid_fault *f, const struct weir_frame *frame, bool whole)
 {
     struct strbuf sb = {0};
     const char *name = f->kernel[0] != '\0' ? strstr(f->text, f->kernel) : NULL;
@@ -166,7 +166,12 @@ static char *text_of(const struct grid_fault *f, const struct weir_frame *frame)
     sb_append(&sb, rest, (size_t)(f->text + f->place_end - rest));
     if (frame->file != NULL)
         sb_printf(&sb, " at %s:%d", frame->file, frame->line);
-    append_demangled(&sb, f->text + f->place_end);
+    if (whole || f->printed_end <= f->printed) {
+        append_demangled(&sb, f->text + f->place_end);
+    } else {
+        sb_append(&sb, f->text + f->place_end, f->printed - f->place_end);
+        append_demangled(&sb, f->text + f->printed_end);
+    }
     return sb.items;
 }
 
@@ -208,7 +213,7 @@ static void fault_find(const struct weir_fault *f)
     sb_free(&members);
 }
 
-/* Makes the report of the context's fault and keeps it. NULL: there is none. */
+/* Makes the report of the context's fault, prints it and keeps it. NULL: there is none. */
 static const char *tell(CUcontext c)
 {
     struct device_context *device = c->device; /* NULL: it was destroyed since, the fault told */
@@ -224,7 +229,10 @@ static const char *tell(CUcontext c)
         t->public.frame_count = fill_frames(t->frames, f);
         t->public.frames = t->frames;
     }
-    t->text = text_of(f, t->frames);
+    t->text = text_of(f, t->frames, true);
+    char *news = text_of(f, t->frames, false);
+    fault_print(news);
+    free(news);
     fault_keep(t);
     if (findings_opened())
         fault_find(&t->public);
@@ -234,11 +242,8 @@ static const char *tell(CUcontext c)
 void fault_tell(CUcontext c)
 {
     pthread_mutex_lock(&c->fault_lock);
-    if (c->fault_text == NULL) {
+    if (c->fault_text == NULL)
         c->fault_text = tell(c);
-        if (c->fault_text != NULL)
-            fault_print(c->fault_text);
-    }
     if (c->fault_text != NULL)
         driver_error(CUDA_ERROR_LAUNCH_FAILED, "%s", c->fault_text);
     pthread_mutex_unlock(&c->fault_lock);
