@@ -216,12 +216,17 @@ static void emit_lg2(struct builder *b)
 /* ---- sin and cos ---- */
 
 /* x = q pi + r with |r| <= pi/2, q integral for the sine and integral + 1/2 for the cosine; the
- * result is the sine of r but for the sign, which alternates with q. */
+ * result is the sine of r but for the sign, which alternates with q.
+ *
+ * The coefficients are such that the result is never beyond 1, and 1 at pi/2, with fma and without:
+ * programs take square roots of 1 - cos(x). Adding the higher terms to r last keeps the rounding
+ * errors small enough for that; it gives -0 the wrong sign, which r has. */
 val alu_sin_cos(struct alu *a, val x, bool cosine)
 {
-    static const double c[] = {1, -0.166666478, 0.00833290257, -0.000198010297, 2.59071066e-06};
-    static const double with_fma[] = {0x1.921fb6p+1, -0x1.777a5cp-24, 0};
-    /* pi in pieces of few bits: their products with small integers are exact without fma */
+    static const double c[] = {-0.166666433, 0.00833284017, -0.000197987785, 2.58803084e-06};
+    /* pi in pieces, none negative, which would make 0 of -0 */
+    static const double with_fma[] = {0x1.921fb4p+1, 0x1.4442d2p-23, 0};
+    /* of few bits: their products with small integers are exact without fma */
     static const double without[] = {0x1.92p+1, 0x1.fbp-11, 0x1.5110b4p-21};
     const double *pi = a->has_fma ? with_fma : without;
     val magic = ir_kf(x, ALU_ROUNDING), t = ir_fmul(a, x, ir_kf(x, 0x1.45f306p-2));
@@ -241,8 +246,11 @@ val alu_sin_cos(struct alu *a, val x, bool cosine)
     val limit = ir_kf(r, 0x1.921fb6p0), least = ir_fneg(a, limit);
     r = ir_select(a, ir_fcmp(a, LLVMRealOGT, r, limit), limit, r);
     r = ir_select(a, ir_fcmp(a, LLVMRealOLT, r, least), least, r);
-    val p = ir_fmul(a, r, alu_poly(a, ir_fmul(a, r, r), c, WEIR_COUNT(c)));
-    p = ir_as_float(a, ir_xor(a, ir_as_int(a, p), sign));
+    val square = ir_fmul(a, r, r), cube = ir_fmul(a, r, square);
+    val p = alu_poly(a, square, c, WEIR_COUNT(c));
+    p = a->has_fma ? ir_fma(a, cube, p, r) : ir_fadd(a, ir_fmul(a, cube, p), r);
+    val minus = ir_and(a, ir_as_int(a, r), ir_k(sign, 0x80000000));
+    p = ir_as_float(a, ir_xor(a, ir_or(a, ir_as_int(a, p), minus), sign));
     val finite = ir_fcmp(a, LLVMRealOLT, ir_fabs(a, x), ir_kf(x, __builtin_inf()));
     return ir_select(a, finite, p, ir_kbits(a, x, 0x7fffffff));
 }
