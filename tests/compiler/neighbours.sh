@@ -155,6 +155,18 @@ rows=$("$weir" dump --uniformity --block 256 "$dir/rows.ptx" | sed -n 's/^.*(lin
     echo "quotients of neighbours: '$rows'" >&2
     status=1
 }
+# So it is where compilers have made shifts of a division by a power of two.
+sed -e 's/^div\.s32.*/shr.s32 %i8, %i2, 31; shr.u32 %i11, %i8, 26; add.s32 %i9, %i2, %i11; shr.s32 %i3, %i9, 6; and.b32 %i10, %i9, -64; sub.s32 %i4, %i2, %i10;\nmad.lo.s32 %i7, %i3, %i6, %i4;/' \
+    -e 's/%i<9>/%i<12>/' "$dir/rows.ptx" > "$dir/shifts.ptx"
+sed -e 's/^div\.s32.*/shr.u32 %i3, %i2, 6; and.b32 %i4, %i2, 63;\nmad.lo.s32 %i7, %i3, %i6, %i4;/' \
+    -e 's/%i1, 256, %i0/%i1, 200, %i0/' "$dir/rows.ptx" > "$dir/unsigned_shifts.ptx"
+for kind in shifts unsigned_shifts; do
+    rows=$("$weir" dump --uniformity --block 200 "$dir/$kind.ptx" | sed -n 's/^.*(line [0-9]*)  %i4: //p' | sort | tr '\n' ',')
+    [ "$rows" = "divergent (likely stride 1),seg 32 stride 1,seg 8 stride 1," ] || {
+        echo "quotients of neighbours, $kind: '$rows'" >&2
+        status=1
+    }
+done
 # x86 gathers by signed indices.
 cat > "$dir/unsigned.ptx" <<'PTX'
 .version 8.0

@@ -16,6 +16,7 @@
  * What is written again is dominated by the division and in the same loop as that: to the end of
  * the iteration, or of the kernel. Lanes may not act together there, nor wait. Registers that it
  * alone writes and that nobody reads afterwards get other names. */
+#include "compiler/analysis/row_quotients.h"
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/front/flatten.h"
 #include "compiler/passes.h"
@@ -34,6 +35,7 @@ enum {
 
 /* An index that is divided by a divisor. */
 struct pair {
+    struct jquotient quotient;
     int32_t division; /* an instruction that does it */
     int32_t divisor;  /* the instruction that makes the divisor, to be done before; -1: none */
     int64_t stride;   /* of the index, from lane to lane */
@@ -45,7 +47,8 @@ struct jrow_plan {
     int npairs;
     struct { /* the instructions that are copied, in the order of the list */
         int32_t instr;
-        int pair; /* a division, of that pair; -1: any other */
+        int pair;     /* a division, of that pair; -1: any other */
+        bool is_rest; /* of which the remainder is wanted */
     } copied[MOST_COPIED];
     int32_t ncopied;
     bool by_groups;   /* there is a copy for groups of eight lanes */
@@ -59,29 +62,19 @@ static bool anywhere(const struct jkernel *k) { return (k->entry->pragmas & PTX_
 
 /* ---- where ---- */
 
-static bool is_division(const struct ptx_instr *i)
+/* Is it a quotient of neighbours by one value, or a remainder, whose lanes may differ? */
+static bool is_of_neighbours(const struct jkernel *k, int32_t n, struct jquotient *q)
 {
-    unsigned type = i->types[0], bits = ptx_type_bits((enum ptx_type)type);
-    return (i->op == PTX_OP_div || i->op == PTX_OP_rem) && i->noperands == 3 && i->ntypes == 1 &&
-           i->operands[0].kind == PTX_OPR_REG && i->operands[1].kind == PTX_OPR_REG &&
-           (i->operands[2].kind == PTX_OPR_REG || i->operands[2].kind == PTX_OPR_IMM) &&
-           !i->operands[1].neg && !i->operands[2].neg && !ptx_type_is_float((enum ptx_type)type) &&
-           (bits == 32 || bits == 64);
-}
-
-/* Is it one of neighbours by one value? */
-static bool is_of_neighbours(const struct jkernel *k, const struct ptx_instr *i)
-{
-    if (!is_division(i))
+    if (!jit_find_quotient(k, n, q))
         return false;
-    struct uniformity n = operand_uniformity(k, &i->operands[1]),
-                      d = operand_uniformity(k, &i->operands[2]);
-    unsigned bits = ptx_type_bits((enum ptx_type)i->types[0]);
-    return is_uniform(&d) && n.seg == SEG_WARP && n.brk == 0 && n.stride > 0 &&
-           n.stride <= MOST_STRIDE &&
-           ptx_type_bits((enum ptx_type)k->regs[i->operands[1].reg].type) == bits &&
-           (i->operands[2].kind == PTX_OPR_IMM ||
-            ptx_type_bits((enum ptx_type)k->regs[i->operands[2].reg].type) == bits);
+    struct uniformity x = operand_uniformity(k, &q->index), d = operand_uniformity(k, &q->divisor);
+    unsigned bits = ptx_type_bits((enum ptx_type)q->type);
+    return is_uniform(&d) && x.seg == SEG_WARP && x.brk == 0 && x.stride > 0 &&
+           x.stride <= MOST_STRIDE &&
+           ptx_type_bits((enum ptx_type)k->regs[q->index.reg].type) == bits &&
+           k->regs[k->instrs[n].operands[0].reg].uniformity.seg == SEG_NONE &&
+           (q->divisor.kind == PTX_OPR_IMM ||
+            ptx_type_bits((enum ptx_type)k->regs[q->divisor.reg].type) == bits);
 }
 
 /* What a search looks at: the blocks that are dominated by block `b` in the same loop. */
@@ -173,27 +166,80 @@ static bool can_precede(const struct jkernel *k, int32_t n, int32_t at)
     return true;
 }
 
-/* The pair that division n is of, which is added if it can be and is new; -1: of none. */
-static int pair_of(const struct jkernel *k, struct jrow_plan *p, int32_t n)
+/* The block that has an instruction. */
+static int32_t block_of(const struct jkernel *k, int32_t n)
 {
-    const struct ptx_instr *i = &k->instrs[n];
-    if (!is_of_neighbours(k, i) || written_between(k, p->at, n, i->operands[1].reg) != -1)
+    for (int32_t b = 0; b < k->nblocks; b++)
+        if (n >= k->blocks[b].first && n < block_end(k, &k->blocks[b]))
+            return b;
+    return -1;
+}
+
+/* Does register `reg` have at instruction n, of block b in the region, what it has where the region
+ * begins? Blocks run in their order but for loops, and b is in none of its own. */
+static bool is_as_before(const struct region *r, int32_t b, int32_t n, int32_t reg)
+{
+    const struct jkernel *k = r->k;
+    if (k->blocks[b].loop != k->blocks[r->b].loop)
+        return false;
+    for (int32_t e = r->b; e <= b; e++) {
+        const struct jblock *block = &k->blocks[e];
+        int32_t from = e == r->b ? r->at : block->first,
+                to = e == b ? n : block->first + block->count;
+        if ((e == b || bit_get(r->blocks, e)) && written_between(k, from, to, reg) != -1)
+            return false;
+    }
+    return true;
+}
+
+/* Is instruction n of block b a quotient of the index as it is where the region begins? What makes
+ * it is in the first block or in its own, in order, so that each reads what the others have made.
+ */
+static bool is_of_region(const struct region *r, int32_t b, int32_t n, const struct jquotient *q)
+{
+    const struct jkernel *k = r->k;
+    if (!is_as_before(r, b, n, q->index.reg))
+        return false;
+    bool own = false; /* block */
+    for (int e = 0; e < q->nparts; e++) {
+        int32_t at = q->parts[e], in = block_of(k, at);
+        int32_t next = e + 1 < q->nparts ? q->parts[e + 1] : n;
+        if ((in != r->b && in != b) || (own && in != b) || (in == block_of(k, next) && next <= at))
+            return false;
+        own |= in == b;
+        if (in == r->b && at < r->at && written_between(k, at, r->at, q->index.reg) != -1)
+            return false;
+    }
+    return true;
+}
+
+/* The pair that instruction n of block b divides, which is added if it can be and is new; -1: none.
+ * A divisor that is made after the region has begun is only found in its first block. */
+static int pair_of(const struct region *r, struct jrow_plan *p, int32_t b, int32_t n, bool *is_rest)
+{
+    const struct jkernel *k = r->k;
+    struct jquotient q;
+    if (!is_of_neighbours(k, n, &q) || !is_of_region(r, b, n, &q))
         return -1;
-    const struct ptx_operand *by = &i->operands[2];
-    int32_t made = by->kind == PTX_OPR_REG ? written_between(k, p->at, n, by->reg) : -1;
-    if (made == -2 || (made >= 0 && !can_precede(k, made, p->at)))
-        return -1;
+    *is_rest = q.is_rest;
+    int32_t made = -1;
+    if (q.divisor.kind == PTX_OPR_REG && !is_as_before(r, b, n, q.divisor.reg)) {
+        made = b == r->b ? written_between(k, p->at, n, q.divisor.reg) : -2;
+        if (made < 0 || !can_precede(k, made, p->at))
+            return -1;
+    }
     for (int e = 0; e < p->npairs; e++) {
-        const struct ptx_instr *other = &k->instrs[p->pairs[e].division];
-        if (other->operands[1].reg == i->operands[1].reg && other->types[0] == i->types[0] &&
-            other->operands[2].kind == by->kind && other->operands[2].reg == by->reg &&
-            other->operands[2].imm == by->imm && p->pairs[e].divisor == made)
+        const struct jquotient *other = &p->pairs[e].quotient;
+        if (other->index.reg == q.index.reg && other->type == q.type &&
+            other->divisor.kind == q.divisor.kind && other->divisor.reg == q.divisor.reg &&
+            other->divisor.imm == q.divisor.imm && p->pairs[e].divisor == made)
             return e;
     }
     if (p->npairs == MOST_PAIRS)
         return -1;
-    struct uniformity s = operand_uniformity(k, &i->operands[1]);
-    p->pairs[p->npairs] = (struct pair){.division = n, .divisor = made, .stride = s.stride};
+    struct uniformity s = operand_uniformity(k, &q.index);
+    p->pairs[p->npairs] =
+        (struct pair){.quotient = q, .division = n, .divisor = made, .stride = s.stride};
     return p->npairs++;
 }
 
@@ -202,12 +248,12 @@ static bool find_copied(const struct region *r, struct jrow_plan *p)
 {
     const struct jkernel *k = r->k;
     bool pays = anywhere(k);
-    uint8_t *in = xcalloc(k->ninstrs + 1, 1);
+    int32_t *in = xcalloc(k->ninstrs + 1, sizeof *in); /* 1 + the block */
     int32_t count = 0;
     EACH_BIT (b, r->blocks, k->nblocks)
         for (int32_t n = k->blocks[b].first; n < block_end(k, &k->blocks[b]); n++)
             if (in_region(r, b, n)) {
-                in[n] = 1 + (b == r->b);
+                in[n] = 1 + b;
                 count++;
                 pays |= is_access_of_rows(k, &k->instrs[n]);
             }
@@ -215,7 +261,9 @@ static bool find_copied(const struct region *r, struct jrow_plan *p)
     for (int32_t n = 0; fits && n < (int32_t)k->ninstrs; n++) {
         if (in[n] == 0)
             continue;
-        p->copied[p->ncopied].pair = in[n] == 2 ? pair_of(k, p, n) : -1;
+        bool rest = false;
+        p->copied[p->ncopied].pair = pair_of(r, p, in[n] - 1, n, &rest);
+        p->copied[p->ncopied].is_rest = rest;
         p->copied[p->ncopied++].instr = n;
     }
     p->by_groups = count <= MOST_SHORT;
@@ -293,10 +341,11 @@ bool jit_find_row_plan(struct jkernel *k)
             *number = order + k->nblocks + 1, *idom = number + k->nblocks + 1;
     int32_t count = graph_reverse_postorder(&k->graph, 0, order, number);
     graph_dominators(&k->graph, order, number, count, idom);
+    struct jquotient ignored;
     for (int32_t b = 0; b < k->nblocks; b++)
         for (int32_t n = k->blocks[b].first;
              n < k->blocks[b].first + k->blocks[b].count && k->rows == NULL; n++)
-            if (anywhere(k) || is_of_neighbours(k, &k->instrs[n]))
+            if (anywhere(k) || is_of_neighbours(k, n, &ignored))
                 k->rows = plan_for(k, b, n, idom, number);
     free(order);
     return k->rows != NULL;
@@ -402,7 +451,7 @@ static int32_t both(const struct maker *m, int32_t p, int32_t q)
 static struct ptx_operand divisor_of(struct jkernel *k, const struct ptx_instr *old,
                                      const struct pair *p)
 {
-    struct ptx_operand o = old[p->division].operands[2];
+    struct ptx_operand o = p->quotient.divisor;
     if (p->divisor < 0)
         return o;
     struct ptx_instr i = old[p->divisor];
@@ -482,10 +531,10 @@ static int32_t copied_target(const struct rewriter *w, int c, int32_t target)
 }
 
 /* A division in a copy: its result follows from the row's. */
-static void push_division(const struct rewriter *w, const struct ptx_instr *i, const struct row *r,
-                          int32_t to)
+static void push_division(const struct rewriter *w, const struct ptx_instr *i, bool is_rest,
+                          const struct row *r, int32_t to)
 {
-    if (i->op == PTX_OP_div) {
+    if (!is_rest) {
         flat_push_mov(w->k, i, to, of(r->quotient), jit_bits_type(r->m.bits));
         return;
     }
@@ -509,7 +558,8 @@ static void push_copy(struct rewriter *w, int c)
         struct ptx_instr i = w->old[n];
         w->moved[(c + 1) * w->stride + n] = (int32_t)k->ninstrs;
         if (p->copied[e].pair >= 0) {
-            push_division(w, &i, &w->rows[p->copied[e].pair], name[i.operands[0].reg]);
+            push_division(w, &i, p->copied[e].is_rest, &w->rows[p->copied[e].pair],
+                          name[i.operands[0].reg]);
         } else {
             i.operands = copied_operands(k, i.operands, i.noperands, name);
             i.guard = i.guard >= 0 ? name[i.guard] : -1;
@@ -544,15 +594,16 @@ static void push_tests(struct rewriter *w)
     for (int e = 0; e < p->npairs; e++) {
         const struct ptx_instr *i = &w->old[p->pairs[e].division];
         struct row *r = &w->rows[e];
-        unsigned bits = ptx_type_bits((enum ptx_type)i->types[0]);
+        const struct jquotient *q = &p->pairs[e].quotient;
+        unsigned bits = ptx_type_bits((enum ptx_type)q->type);
         *r = (struct row){.m = {.k = k,
                                 .at = i,
-                                .type = i->types[0],
+                                .type = q->type,
                                 .without_sign = bits == 32 ? PTX_U32 : PTX_U64,
                                 .bits = bits},
-                          .index = i->operands[1],
+                          .index = q->index,
                           .stride = p->pairs[e].stride};
-        if (!ptx_type_is_signed((enum ptx_type)i->types[0]))
+        if (!ptx_type_is_signed((enum ptx_type)q->type))
             r->m.type = r->m.without_sign;
         r->divisor = divisor_of(k, w->old, &p->pairs[e]);
         r->first = first_index(r, JIT_WARP);

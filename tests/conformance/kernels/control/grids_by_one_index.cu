@@ -22,12 +22,14 @@ template <class I> static __host__ __device__ int element(const arrays<I> &a, I 
     return a.in[(unsigned)(y * 5 + x) & 1023u];
 }
 
-/* Windows around a place, of different extent; what is found goes on to the next iteration. */
-template <class I>
+/* Windows around a place, of different extent; what is found goes on to the next iteration. Sizes
+ * that are constants are compiled to shifts and masks: rows of W, 0 is any. */
+template <class I, int W>
 static __host__ __device__ bool windows(const arrays<I> &a, const sizes<I> &s, I i, I at,
                                         int &carried)
 {
-    I x = i % s.width, y = i / s.width % s.height, plane = i / (s.width * s.height);
+    const I width = W ? (I)W : s.width, height = W ? (I)16 : s.height;
+    I x = i % width, y = i / width % height, plane = i / width / height;
     I x0 = x < 3 ? 0 : (x - 3) / 2 + 1, x1 = x / 2 + 1;
     int sum = carried & 7;
     for (I v = y < 2 ? y : y - 2; v <= y; v++) {
@@ -46,15 +48,16 @@ static __host__ __device__ bool windows(const arrays<I> &a, const sizes<I> &s, I
     }
     carried += sum;
     a.out[at] = sum + (int)plane;
-    a.places[at] = y * s.width + x;
+    a.places[at] = y * width + x;
     return sum % 97 != 96; /* else this thread is done */
 }
 
 /* Rows of a matrix, whose elements are neighbours. */
-template <class I>
+template <class I, int W>
 static __host__ __device__ bool rows(const arrays<I> &a, const sizes<I> &s, I i, I at, int &carried)
 {
-    I row = i / s.width, column = i - row * s.width;
+    const I width = W ? (I)W : s.width;
+    I row = i / width, column = i - row * width;
     int e = element(a, column, row);
     if (e & 1)
         e += element(a, column + 1, row);
@@ -64,29 +67,29 @@ static __host__ __device__ bool rows(const arrays<I> &a, const sizes<I> &s, I i,
     return true;
 }
 
-template <class I, bool WINDOWS>
+template <class I, bool WINDOWS, int W>
 static __host__ __device__ bool step(const arrays<I> &a, const sizes<I> &s, I i, I at, int &carried)
 {
-    return WINDOWS ? windows<I>(a, s, i, at, carried) : rows<I>(a, s, i, at, carried);
+    return WINDOWS ? windows<I, W>(a, s, i, at, carried) : rows<I, W>(a, s, i, at, carried);
 }
 
-template <class I, bool WINDOWS> __global__ void strides(arrays<I> a, sizes<I> s, int *last)
+template <class I, bool WINDOWS, int W> __global__ void strides(arrays<I> a, sizes<I> s, int *last)
 {
     I thread = (I)(blockIdx.x * blockDim.x + threadIdx.x);
     int carried = (int)thread % 5;
     for (I at = thread; at < s.n; at += (I)(gridDim.x * blockDim.x))
-        if (!step<I, WINDOWS>(a, s, at + s.first, at, carried))
+        if (!step<I, WINDOWS, W>(a, s, at + s.first, at, carried))
             break;
     last[thread] = carried;
 }
 
-template <class I, bool WINDOWS> __global__ void each(arrays<I> a, sizes<I> s, int *last)
+template <class I, bool WINDOWS, int W> __global__ void each(arrays<I> a, sizes<I> s, int *last)
 {
     I thread = (I)(blockIdx.x * blockDim.x + threadIdx.x);
     if (thread >= s.n)
         return;
     int carried = (int)thread % 5;
-    step<I, WINDOWS>(a, s, thread + s.first, thread, carried);
+    step<I, WINDOWS, W>(a, s, thread + s.first, thread, carried);
     last[thread] = carried;
 }
 
@@ -96,13 +99,13 @@ template <class I> struct memory {
 };
 
 /* The whole grid, on the host. */
-template <class I, bool WINDOWS, bool STRIDE>
+template <class I, bool WINDOWS, bool STRIDE, int W>
 static void host(const arrays<I> &a, const sizes<I> &s, std::vector<int> &last)
 {
     for (int thread = 0; thread < (int)last.size(); thread++) {
         int carried = thread % 5;
         for (I at = (I)thread; at < s.n; at += THREADS * GRID) {
-            if (!step<I, WINDOWS>(a, s, at + s.first, at, carried) || !STRIDE)
+            if (!step<I, WINDOWS, W>(a, s, at + s.first, at, carried) || !STRIDE)
                 break;
         }
         if (STRIDE || (I)thread < s.n)
@@ -110,7 +113,8 @@ static void host(const arrays<I> &a, const sizes<I> &s, std::vector<int> &last)
     }
 }
 
-template <class I, bool WINDOWS, bool STRIDE> static void try_one(const memory<I> &m, sizes<I> s)
+template <class I, bool WINDOWS, bool STRIDE, int W = 0>
+static void try_one(const memory<I> &m, sizes<I> s)
 {
     int threads = STRIDE ? THREADS * GRID : (N + THREADS - 1) / THREADS * THREADS;
     std::vector<int> in(1024), out(N), expected(N), last(threads), last_expected(threads);
@@ -120,14 +124,14 @@ template <class I, bool WINDOWS, bool STRIDE> static void try_one(const memory<I
     cudaMemset(m.last, 0, threads * 4);
     arrays<I> a = {m.in, m.out, m.places};
     if (STRIDE)
-        strides<I, WINDOWS><<<GRID, THREADS>>>(a, s, m.last);
+        strides<I, WINDOWS, W><<<GRID, THREADS>>>(a, s, m.last);
     else
-        each<I, WINDOWS><<<threads / THREADS, THREADS>>>(a, s, m.last);
+        each<I, WINDOWS, W><<<threads / THREADS, THREADS>>>(a, s, m.last);
     cudaMemcpy(out.data(), m.out, N * 4, cudaMemcpyDefault);
     cudaMemcpy(places.data(), m.places, N * sizeof(I), cudaMemcpyDefault);
     CHECK_EQ_INT(cudaMemcpy(last.data(), m.last, threads * 4, cudaMemcpyDefault), cudaSuccess);
-    host<I, WINDOWS, STRIDE>({in.data(), expected.data(), places_expected.data()}, s,
-                             last_expected);
+    host<I, WINDOWS, STRIDE, W>({in.data(), expected.data(), places_expected.data()}, s,
+                                last_expected);
     if (out != expected || places != places_expected || last != last_expected) {
         printf("%zu bytes, windows %d, stride %d: %lld by %lld from %lld\n", sizeof(I), WINDOWS,
                STRIDE, (long long)s.width, (long long)s.height, (long long)s.first);
@@ -155,11 +159,23 @@ template <class I> static void try_type(const memory<I> &m)
         }
 }
 
+template <class I, int W> static void try_constant(const memory<I> &m)
+{
+    const I greatest = (I)-1 < 0 ? (I)(~0ull >> (65 - 8 * sizeof(I))) : (I)-1;
+    for (I first : {(I)0, (I)5, (I)32, (I)-40, (I)-8, (I)-3000, (I)(greatest - N + 1)}) {
+        sizes<I> s = {W, 16, first, N};
+        if (first >= 0) /* which windows of other rows have no end */
+            try_one<I, true, true, W>(m, s), try_one<I, true, false, W>(m, s);
+        try_one<I, false, true, W>(m, s), try_one<I, false, false, W>(m, s);
+    }
+}
+
 template <class I> static void allocate_and_try(int *in, int *out, int *last)
 {
     memory<I> m = {in, out, last, nullptr};
     CHECK_EQ_INT(cudaMalloc(&m.places, N * sizeof(I)), cudaSuccess);
     try_type<I>(m);
+    try_constant<I, 8>(m), try_constant<I, 64>(m), try_constant<I, 1024>(m);
     cudaFree(m.places);
 }
 
