@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-enum { JIT_ABI_VERSION = 17, JIT_WARP = 32 };
+enum { JIT_ABI_VERSION = 18, JIT_WARP = 32 };
 
 struct jit_block {
     const uint8_t *params; /* kernel parameters at their PTX offsets */
@@ -57,7 +57,10 @@ struct jit_block {
                              up to date for helpers and faults meanwhile */
     const void *replaced; /* a 32-bit word: not 0 when there is optimized code for the kernel: that
                              which runs the block, which may then return JIT_OSR_EXIT */
-    uint32_t lane;        /* whose variables a debugger shows; nothing else reads it */
+    uint32_t abreast; /* 1: the call is to return when each warp has gone through a loop in steps of
+                         the grid for a while, so that other blocks go through theirs */
+    uint32_t gave_way; /* set by compiled code: 1: a warp's turn is over, so the block can go on */
+    uint32_t lane;     /* whose variables a debugger shows; nothing else reads it */
 };
 
 /* Addresses of .shared::cluster. */

@@ -99,10 +99,11 @@ bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct
         if (!restart_passes(k, 0, 0))
             return false;
     }
-    int32_t barriers = jit_find_barrier_loop(k), yields = jit_find_yield_loop(k);
+    int32_t barriers = jit_find_barrier_loop(k), yields = jit_find_yield_loop(k, true);
     barriers = yields != 0 ? 0 : barriers;
     if ((barriers != 0 || yields != 0) &&
-        (!restart_passes(k, barriers, yields) || (!k->lockstep && !restart_passes(k, 0, 0))))
+        (!restart_passes(k, barriers, yields) ||
+         (!k->lockstep && !k->has_poll && !restart_passes(k, 0, 0))))
         return false;
     k->counter = barriers == 0 && yields == 0 ? jit_find_counter(k) : 0;
     if (k->counter != 0) {

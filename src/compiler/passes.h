@@ -143,8 +143,9 @@ bool jit_only_loads_and_stores(const struct jkernel *k, const uint64_t *blocks);
 bool jit_is_long(const struct ptx_instr *i);
 
 /* Needs lockstep. The loop in which warps should yield to each other (grid_stride.c), in the same
- * terms, for yield_loop. */
-int32_t jit_find_yield_loop(const struct jkernel *k);
+ * terms, for yield_loop. quotients: what they access may be addressed by quotients of the counter.
+ */
+int32_t jit_find_yield_loop(const struct jkernel *k, bool quotients);
 /* The atomic by which each warp takes places from one counter, in its terms, for `counter`; 0:
  * there is none that warps may share. And, with its resume point and lane_serialization made, does
  * that pay? */

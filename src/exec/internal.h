@@ -166,6 +166,8 @@ void *resident_workspace(const struct grid_run *run);
 bool resident_grid(const struct grid_run *run);
 /* Keeps a block that waits. False: the thread keeps none of its grid now. */
 bool resident_keep(struct grid_worker *w, struct grid_block *b);
+/* Does the thread keep blocks of this grid? */
+bool resident_keeps(const struct grid_worker *w, const struct grid_run *run);
 /* How many blocks of the grid a thread should keep. */
 uint64_t resident_share(const struct grid_run *run);
 /* The thread is stuck in a block: what it keeps is parked, so that others run it. */

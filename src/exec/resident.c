@@ -8,6 +8,10 @@
  * A block may wait for something else as well: so those for which the word has not flipped go on
  * now and then, too, and without a pause where it has not flipped for long.
  *
+ * Blocks that go through memory in steps of the grid take turns: they come back before they wait
+ * for anything (jit_block.gave_way), and go on when all others have had theirs. What they read lies
+ * side by side, or is the same.
+ *
  * Where nothing happens for a while, the thread parks its blocks and looks for other work. Whoever
  * resumes the first of them takes those that were kept together with it. */
 #include <sched.h>
@@ -46,6 +50,7 @@ struct residents {
     uint32_t pauses;  /* before the next look at the barrier */
     uint64_t flipped; /* when the barrier was last seen to flip, 0: not yet, */
     uint32_t seen;    /* and its phase then */
+    bool in_turns;    /* the last block gave way to others, which go through memory beside it */
     bool moved;       /* a block has ended, or waits at another point */
     bool lost;        /* there was trouble: no further block is begun */
 };
@@ -139,14 +144,20 @@ static uint64_t count(const struct residents *r)
     return atomic_load_explicit(&r->own->count, memory_order_relaxed);
 }
 
+bool resident_keeps(const struct grid_worker *w, const struct grid_run *run)
+{
+    return w->residents != NULL && w->residents->run == run;
+}
+
 bool resident_keep(struct grid_worker *w, struct grid_block *b)
 {
     struct residents *r = w->residents;
     b->phase = UNKNOWN_PHASE;
-    if (r == NULL || r->run != b->run || b->jit.waiting != 0)
+    if (!resident_keeps(w, b->run) || b->jit.waiting != 0)
         return false;
     b->home = w->smid;
-    if (r->phase == phase_of(b->run))
+    r->in_turns = b->jit.gave_way != 0;
+    if (!r->in_turns && r->phase == phase_of(b->run))
         b->phase = r->phase;
     if (count(r) >= MOST_SHARES * resident_share(r->run))
         return false;
@@ -212,6 +223,8 @@ static struct grid_block *steal(struct residents *r, const struct grid_worker *w
 static void step(struct residents *r, struct grid_worker *w, uint64_t idle, bool otherwise)
 {
     uint32_t phase = phase_of(r->run);
+    if (r->in_turns && count(r) < resident_share(r->run) && begin_one(r, w))
+        return;
     struct grid_block *b = ready(r->own, phase) ? take(r->own) : NULL;
     if (b == NULL)
         b = take_parked(r, phase);

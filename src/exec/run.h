@@ -217,6 +217,8 @@ static inline uint32_t block_go(struct grid_worker *w)
 {
     struct grid_block *b = w->current;
     b->jit.budget = WEIR_LIKELY(w->residents == NULL) ? BUDGET : KEPT_BUDGET;
+    b->jit.abreast = WEIR_UNLIKELY(w->residents != NULL) && resident_keeps(w, b->run);
+    b->jit.gave_way = 0;
     b->jit.smid = w->smid;
     b->worker = w;
     uint32_t status;
@@ -256,7 +258,7 @@ void run_no_memory(struct grid_worker *w, struct outcome *o);
 static inline void block_waits(struct grid_worker *w, struct outcome *o)
 {
     o->parked++;
-    o->moved = unit_position(w->current) != o->before;
+    o->moved = unit_position(w->current) != o->before || w->current->jit.gave_way != 0;
     block_park(w);
 }
 

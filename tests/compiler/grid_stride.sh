@@ -1,6 +1,7 @@
 #!/bin/sh
 # usage: grid_stride.sh WEIR: in which loops warps yield to each other: those that go through memory in steps of the
-# whole grid, not by a constant; without barriers where no shared memory is used and no vector kept.
+# whole grid, not by a constant; without barriers where no shared memory is used and no vector kept; where blocks wait for
+# memory, too.
 set -eu
 weir=$1
 dir=$(mktemp -d)
@@ -29,7 +30,7 @@ ld.shared.u32 %x, [%k]; add.s64 %c, %p2, %o0; red.global.add.u32 [%c], %x; ret;
 }
 PTX
 }
-# alone NAME OPERATION: a kernel without barriers, which does that with each element
+# alone NAME OPERATION [BEFORE]: a kernel without barriers, which does that with each element, after what is before
 alone() {
     cat <<PTX
 .visible .entry $1(.param .u64 in, .param .u64 out, .param .u32 n)
@@ -38,6 +39,7 @@ alone() {
 ld.param.u64 %p1, [in]; ld.param.u64 %p2, [out]; ld.param.u32 %n, [n];
 mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mov.u32 %d, %ntid.x; mov.u32 %g, %nctaid.x;
 mad.lo.s32 %i, %b, %d, %t; mul.lo.s32 %s, %g, %d; mov.u32 %x, 0;
+${3:-}
 setp.ge.s32 %q, %i, %n; @%q bra DONE;
 LOOP:
 mul.wide.s32 %o1, %i, 4; add.s64 %a, %p1, %o1; add.s64 %c, %p2, %o1; ld.global.u32 %v, [%a];
@@ -54,6 +56,8 @@ PTX
     kernel steps 'mov.u32 %s, 256;'
     alone copies 'st.global.u32 [%c], %v;'
     alone sums 'add.u32 %x, %x, %v;'
+    alone waits 'add.u32 %x, %x, %v;' \
+        'WAIT: ld.volatile.global.u32 %v, [%p2]; setp.eq.u32 %q, %v, 0; @%q bra WAIT; bar.sync 0;'
 } >"$dir/loops.ptx"
 
 status=0
@@ -69,4 +73,5 @@ expect strides 1
 expect steps 0
 expect copies 1
 expect sums 0
+expect waits 1
 exit $status

@@ -12,6 +12,11 @@
  * What later iterations will read is known in such loops: the address grows in each by the same
  * amount. It is prefetched when a warp yields.
  *
+ * Where blocks may wait for each other, as cooperative grids do at the grid's barrier, they take
+ * turns in such loops, too: after some iterations of all warps the block gives way to the others
+ * that the thread keeps (src/exec/resident.c). There, what is read may be addressed by quotients of
+ * the counter as well: a grid of several dimensions that is walked by one index.
+ *
  * Without barriers the warps of all blocks of a call do so (codegen/control/block_batch.c), after
  * each iteration: together they go through memory in long pieces, which a CPU prefetches. Not where
  * a block has memory of its own, which those of a call share, nor where a warp keeps vectors from
@@ -224,7 +229,7 @@ bool jit_moves_with_grid(const struct jkernel *k, int32_t h, int32_t reg)
 /* ---- which loop ---- */
 
 /* Does the instruction access global memory, in rows that move with the grid? */
-static bool strides(const struct jkernel *k, int32_t h, const struct ptx_instr *i)
+static bool strides(const struct jkernel *k, int32_t h, const struct ptx_instr *i, bool quotients)
 {
     if (i->op != PTX_OP_ld && i->op != PTX_OP_st)
         return false;
@@ -232,10 +237,12 @@ static bool strides(const struct jkernel *k, int32_t h, const struct ptx_instr *
     unsigned space = i->nspaces > 0 ? i->spaces[0] : PTX_SPACE_GENERIC;
     struct jgrowth g;
     return (space == PTX_SPACE_GLOBAL || space == PTX_SPACE_GENERIC) && at->kind == PTX_OPR_MEM &&
-           at->reg >= 0 && jit_grid_growth(k, h, at->reg, &g);
+           at->reg >= 0 &&
+           (k->has_poll && quotients ? jit_moves_with_grid(k, h, at->reg)
+                                     : jit_grid_growth(k, h, at->reg, &g));
 }
 
-static bool suits(const struct jkernel *k, int32_t h)
+static bool suits(const struct jkernel *k, int32_t h, bool quotients)
 {
     int32_t last = jit_innermost_end(k, h);
     bool moves = k->entry->pragmas & PTX_PRAGMA_INTERLEAVE;
@@ -244,7 +251,7 @@ static bool suits(const struct jkernel *k, int32_t h)
         if (blk->term == TERM_SUSPEND)
             return false;
         for (int32_t n = 0; n < blk->count; n++)
-            moves |= strides(k, h, &k->instrs[blk->first + n]);
+            moves |= strides(k, h, &k->instrs[blk->first + n], quotients);
     }
     return last >= h && moves;
 }
@@ -284,16 +291,17 @@ static bool keeps_vectors(const struct jkernel *k, int32_t h)
     return false;
 }
 
-int32_t jit_find_yield_loop(const struct jkernel *k)
+int32_t jit_find_yield_loop(const struct jkernel *k, bool quotients)
 {
     bool always = k->entry->pragmas & PTX_PRAGMA_INTERLEAVE, barriers = suspends(k);
-    if (k->barrier_loop != 0 || k->is_function || k->has_poll || k->has_partial || k->has_calls)
+    if (k->barrier_loop != 0 || k->is_function || k->fibers || k->has_partial || k->has_calls ||
+        (k->has_poll && k->opt->checked != 0))
         return 0;
     if (!always && (k->nwarps < (barriers ? MIN_WARPS : 1) || k->ninstrs > MAX_INSTRUCTIONS ||
                     (!barriers && !jit_blocks_interleave(k))))
         return 0;
     for (int32_t h = 0; h < k->nblocks; h++)
-        if (k->blocks[h].loop == h && k->blocks[h].count > 0 && suits(k, h) &&
+        if (k->blocks[h].loop == h && k->blocks[h].count > 0 && suits(k, h, quotients) &&
             (always || barriers || !keeps_vectors(k, h)))
             return k->blocks[h].first + 1;
     return 0;

@@ -335,7 +335,7 @@ bool jit_find_row_plan(struct jkernel *k)
         return false;
     k->rows_searched = true;
     if (k->fibers || k->is_function || k->opt->checked != 0 || k->ninstrs > MOST_KERNEL ||
-        k->ngates > 0 || jit_find_yield_loop(k) != 0)
+        k->ngates > 0 || jit_find_yield_loop(k, false) != 0)
         return false;
     int32_t *order = xmalloc(sizeof *order * 3 * ((size_t)k->nblocks + 1)),
             *number = order + k->nblocks + 1, *idom = number + k->nblocks + 1;

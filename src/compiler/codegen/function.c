@@ -27,8 +27,7 @@ void store_pc(struct codegen *cg, LLVMValueRef v)
     tag_frame(cg, LLVMBuildStore(cg->alu.b, v, p));
 }
 
-/* The warp suspends: its state goes to the frame. */
-static void suspend_warp(struct codegen *cg, const struct jblock *blk, bool next_phase)
+void suspend_warp(struct codegen *cg, const struct jblock *blk, bool next_phase)
 {
     LLVMBuilderRef b = cg->alu.b;
     flow_wait(cg, blk);
@@ -363,6 +362,7 @@ static bool emit_merged_region(struct codegen *cg, LLVMBasicBlockRef at)
     ready = LLVMBuildAnd(b, ready, LLVMBuildNot(b, ended, ""), "");
     LLVMBuildCondBr(b, ready, run, step);
     LLVMPositionBuilderAtEnd(b, run);
+    interleave_begin(cg);
     warp_index_region(cg, 0);
     LLVMValueRef sw =
         LLVMBuildSwitch(b, LLVMBuildLShr(b, pc, c32(cg, 1), ""), bad, (unsigned)k->nresume);

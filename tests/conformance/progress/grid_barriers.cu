@@ -4,7 +4,9 @@
 /* S8: the barrier of a cooperative grid, passed many times by as many blocks as may be: no block
  * passes it before all have arrived; blocks may wait for each other by other means between two
  * barriers, pass different numbers of barriers of their own block, and end at different times;
- * other streams and several such grids go on meanwhile; a block that fails ends the grid. */
+ * blocks that go through memory in steps of the grid, where they may take turns, miss no element
+ * and make none twice; other streams and several such grids go on meanwhile; a block that fails
+ * ends the grid. */
 #include <cstdlib>
 
 #include <cooperative_groups.h>
@@ -48,6 +50,71 @@ static __global__ void ring(volatile int *token, int *sum, int steps)
         }
         grid.sync();
     }
+}
+
+/* Steps over a plane that is walked by one index, and a sum of each: threads go through the loop
+ * differently often, leave it in the middle, and wait for others in between. */
+static __global__ void stepped(unsigned *plane, unsigned *sums, int count)
+{
+    auto grid = cooperative_groups::this_grid();
+    const int width = 257;
+    for (int s = 0; s < 4; s++) {
+        const unsigned *from = plane + s % 2 * count;
+        unsigned *to = plane + (s + 1) % 2 * count, sum = 0;
+        for (int i = grid.thread_rank(); i < count; i += grid.size()) {
+            int y = i / width, x = i % width;
+            to[i] = 3 * from[i] + (x > 0 ? from[y * width + x - 1] : y);
+        }
+        grid.sync();
+        for (int i = grid.thread_rank(); i < count; i += grid.size()) {
+            sum += to[i];
+            if (i % 5 == 4)
+                break;
+        }
+        atomicAdd(&sums[s], sum);
+        if (threadIdx.x < 40 && s == 2)
+            sums[8 + blockIdx.x * 40 + threadIdx.x] = sum;
+        grid.sync();
+    }
+}
+
+static void check_stepped(unsigned *memory, int blocks, int threads, int count)
+{
+    unsigned *plane = memory + 8 + 40 * blocks, sums[4] = {0}, *host[2];
+    for (auto &h : host)
+        h = (unsigned *)malloc(count * sizeof **host);
+    for (int i = 0; i < count; i++)
+        host[0][i] = plane[i] = i * 2654435761u >> 7;
+    for (int s = 0; s < 4; s++)
+        memory[s] = 0;
+    void *args[] = {&plane, &memory, &count};
+    OK(cudaLaunchCooperativeKernel((const void *)stepped, dim3(blocks), dim3(threads), args, 0,
+                                   nullptr));
+    OK(cudaDeviceSynchronize());
+    int wrong = 0;
+    for (int s = 0; s < 4; s++) {
+        unsigned *from = host[s % 2], *to = host[(s + 1) % 2];
+        for (int i = 0; i < count; i++)
+            to[i] = 3 * from[i] + (i % 257 > 0 ? from[i - 1] : i / 257);
+        for (int t = 0; t < blocks * threads; t++) {
+            unsigned sum = 0;
+            for (int i = t; i < count; i += blocks * threads) {
+                sum += to[i];
+                if (i % 5 == 4)
+                    break;
+            }
+            sums[s] += sum;
+            int lane = t % threads;
+            if (s == 2 && lane < 40)
+                wrong += memory[8 + t / threads * 40 + lane] != sum;
+        }
+        CHECK_EQ_INT((int)memory[s], (int)sums[s]);
+    }
+    for (int i = 0; i < count; i++)
+        wrong += plane[i] != host[0][i];
+    CHECK_EQ_INT(wrong, 0);
+    for (auto &h : host)
+        free(h);
 }
 
 static __global__ void count_all(int *counter, int rounds)
@@ -106,6 +173,14 @@ int main()
     OK(cudaDeviceSynchronize());
     CHECK_EQ_INT(*step, 30 * blocks);
     CHECK_EQ_INT(step[1], 30 * blocks * (blocks + 1) / 2);
+
+    unsigned *planes;
+    const int largest = 150000;
+    OK(cudaMallocManaged(&planes, (2 * largest + 40 * 8 + 8) * sizeof *planes));
+    for (int threads : {32, 96, 250})
+        for (int count : {1, 900, 40000, largest})
+            check_stepped(planes, threads == 96 ? 1 : 5, threads, count);
+    OK(cudaFree(planes));
 
     /* several at once, and other work beside; a GPU may run them one after the other */
     cudaStream_t streams[4];

@@ -30,6 +30,8 @@ LLVMValueRef spend_poll(struct codegen *cg, LLVMBasicBlockRef out, LLVMBasicBloc
 void emit_spin(struct codegen *cg);
 /* Stores where the current warp goes on: its entry of the block's pc[]. */
 void store_pc(struct codegen *cg, LLVMValueRef v);
+/* The warp suspends: its state goes to the frame. */
+void suspend_warp(struct codegen *cg, const struct jblock *blk, bool next_phase);
 
 /* ---- control_flow.c ---- */
 

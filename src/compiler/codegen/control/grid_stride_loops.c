@@ -20,6 +20,9 @@ enum { ITERATIONS = 4, LINE = 64 };
  * addresses. */
 enum { BATCH_ITERATIONS = 1 };
 
+/* The same where blocks take turns, each of which is entered and left for that. */
+enum { TURN_ITERATIONS = 8 };
+
 /* How many iterations ahead a loop prefetches that does not yield. */
 enum { LOCKED_AHEAD = 2 };
 
@@ -40,6 +43,13 @@ bool interleave_point(const struct codegen *cg, int32_t r)
     return kind == SUSPEND_YIELD || kind == SUSPEND_COUNT;
 }
 
+/* Do warps that yield suspend, as those that wait for memory do, and so leave the thread to other
+ * blocks? */
+static bool takes_turns(const struct jkernel *k)
+{
+    return k->has_poll && !k->lockstep && k->yield_loop != 0;
+}
+
 static LLVMValueRef resume_word(struct codegen *cg)
 {
     return byte_offset(cg, cg->frame_w, c64(cg, cg->interleave->offset));
@@ -47,7 +57,7 @@ static LLVMValueRef resume_word(struct codegen *cg)
 
 void interleave_init(struct codegen *cg)
 {
-    bool any = false;
+    bool any = takes_turns(cg->k);
     for (int32_t r = 1; r < cg->k->nresume; r++)
         any |= interleave_point(cg, r);
     if (!any)
@@ -80,21 +90,26 @@ void interleave_begin(struct codegen *cg)
     if (cg->interleave == NULL)
         return;
     bool always = cg->k->entry->pragmas & PTX_PRAGMA_INTERLEAVE;
-    uint64_t left = always ? 1 : cg->batch != NULL ? BATCH_ITERATIONS : ITERATIONS;
+    uint64_t left = always               ? 1
+                    : cg->batch != NULL  ? BATCH_ITERATIONS
+                    : takes_turns(cg->k) ? TURN_ITERATIONS
+                                         : ITERATIONS;
     if (cg->batch != NULL && cg->regions->current == 0)
         left++; /* the loop is come to before its first iteration, too */
     LLVMBuildStore(cg->alu.b, c32(cg, left), cg->interleave->left_slot);
+    if (takes_turns(cg->k))
+        return;
     tag_frame(cg, LLVMBuildStore(cg->alu.b, c32(cg, 0), resume_word(cg)));
 }
 
 void interleave_yield(struct codegen *cg, const struct jblock *blk)
 {
     LLVMBuilderRef b = cg->alu.b;
-    if (!cg->k->lockstep) {
+    if (!cg->k->lockstep && !takes_turns(cg->k)) {
         flow_goto(cg, blk->succ[0]);
         return;
     }
-    if (cg->regions->current == blk->resume || cg->batch != NULL) {
+    if (takes_turns(cg->k) || cg->regions->current == blk->resume || cg->batch != NULL) {
         LLVMBasicBlockRef out = new_bb(cg, "yield"), on = new_bb(cg, "iterate");
         LLVMValueRef left = LLVMBuildLoad2(b, cg->i32, cg->interleave->left_slot, "");
         left = LLVMBuildSub(b, left, c32(cg, 1), "");
@@ -107,9 +122,26 @@ void interleave_yield(struct codegen *cg, const struct jblock *blk)
     interleave_wait(cg, blk);
 }
 
+/* Where the thread keeps other blocks, a warp's turn counts as if it had spun in vain: when all
+ * warps have done either, the block returns. */
+static void give_way(struct codegen *cg)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef at = byte_offset(cg, cg->block.ptr, c64(cg, BLOCK_FIELD(abreast)));
+    LLVMValueRef abreast = LLVMBuildLoad2(b, cg->i32, at, "");
+    LLVMValueRef spun = LLVMBuildLoad2(b, cg->i32, cg->regions->spun_slot, "");
+    LLVMBuildStore(b, LLVMBuildAdd(b, spun, abreast, ""), cg->regions->spun_slot);
+    LLVMBuildStore(b, abreast, byte_offset(cg, cg->block.ptr, c64(cg, BLOCK_FIELD(gave_way))));
+}
+
 void interleave_wait(struct codegen *cg, const struct jblock *blk)
 {
     LLVMBuilderRef b = cg->alu.b;
+    if (takes_turns(cg->k)) {
+        give_way(cg);
+        suspend_warp(cg, blk, false);
+        return;
+    }
     flow_wait(cg, blk);
     frame_transfer(cg, blk->resume, true);
     LLVMValueRef r = c32(cg, (uint64_t)blk->resume);
@@ -121,7 +153,7 @@ void interleave_wait(struct codegen *cg, const struct jblock *blk)
 void interleave_resume(struct codegen *cg, LLVMBasicBlockRef *regions)
 {
     LLVMBuilderRef b = cg->alu.b;
-    if (cg->interleave == NULL)
+    if (cg->interleave == NULL || takes_turns(cg->k))
         return;
     LLVMBasicBlockRef none = new_bb(cg, "none_yielded");
     LLVMValueRef next = LLVMBuildLoad2(b, cg->i32, cg->interleave->next_slot, "");
@@ -131,6 +163,11 @@ void interleave_resume(struct codegen *cg, LLVMBasicBlockRef *regions)
         if (interleave_point(cg, r))
             LLVMAddCase(sw, c32(cg, (uint64_t)r), regions[r]);
     LLVMPositionBuilderAtEnd(b, none);
+}
+
+static bool yields_in(const struct jkernel *k, int32_t h)
+{
+    return k->blocks[h].first == k->yield_loop - 1;
 }
 
 /* Does the loop of header h have atomics in global memory? A CPU begins no load after a locked
@@ -155,7 +192,7 @@ static int64_t iterations_ahead(const struct codegen *cg)
         return 0;
     if (cg->batch != NULL && cg->interleave != NULL)
         return 0; /* a CPU sees what is next */
-    if (cg->interleave != NULL && k->blocks[cg->cur->loop].first == k->yield_loop - 1)
+    if (cg->interleave != NULL && yields_in(k, cg->cur->loop))
         return ITERATIONS;
     return locks(k, cg->cur->loop) ? LOCKED_AHEAD : 0;
 }
@@ -202,7 +239,8 @@ static bool in_long_stride(const struct codegen *cg, int32_t reg)
 {
     const struct jkernel *k = cg->k;
     return cg->in_converged_copy && cg->cur != NULL && cg->cur->loop >= 0 && !k->opt->checked &&
-           (k->has_poll || k->nresume > 1) && jit_moves_with_grid(k, cg->cur->loop, reg);
+           !(takes_turns(k) && yields_in(k, cg->cur->loop)) && (k->has_poll || k->nresume > 1) &&
+           jit_moves_with_grid(k, cg->cur->loop, reg);
 }
 
 /* Where what an address grows by is not known, as a quotient is in it, it is taken for what it has
