@@ -13,7 +13,10 @@
  * before the body is looked at, if the lambda is of the device alone; one that the host may call as
  * well is second to the rival. Such lambdas are of the device or neither; nvcc has none that are
  * __host__ __device__. Those with a pack, or with parameters of types of their own besides, are
- * neither. */
+ * neither.
+ *
+ * const and volatile types are the lambda's, references, pointers and arrays no closure types, as
+ * with nvcc. */
 #ifndef WEIR_LAMBDA_TRAITS_H
 #define WEIR_LAMBDA_TRAITS_H
 
@@ -141,10 +144,17 @@ struct __weir_lambda_closure_kind<T, typename __weir_lambda_void<decltype(&T::op
     static constexpr bool device = sizeof(__weir_lambda_device<T>(&T::operator())) == 1;
 };
 
-template <typename T, bool closure = __weir_lambda_closure<T>()> struct __weir_lambda_kind {
+template <typename T, bool closure = __is_class(T) && __weir_lambda_closure<T>()>
+struct __weir_lambda_kind {
     static constexpr bool host = false, device = false;
 };
 template <typename T> struct __weir_lambda_kind<T, true> : __weir_lambda_closure_kind<T> {
+};
+template <typename T> struct __weir_lambda_kind<const T, false> : __weir_lambda_kind<T> {
+};
+template <typename T> struct __weir_lambda_kind<volatile T, false> : __weir_lambda_kind<T> {
+};
+template <typename T> struct __weir_lambda_kind<const volatile T, false> : __weir_lambda_kind<T> {
 };
 
 #define __nv_is_extended_device_lambda_closure_type(...)                                           \
