@@ -167,6 +167,26 @@ for kind in shifts unsigned_shifts; do
         status=1
     }
 done
+# Quotients of the thread's index are loaded from a table, if the shape of the block is known.
+cat > "$dir/threads.ptx" <<'PTX'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+.reg .b32 %i<5>; .reg .b64 %p, %o;
+ld.param.u64 %p, [out]; mov.u32 %i0, %tid.x;
+mul.hi.u32 %i1, %i0, -252645135; shr.u32 %i2, %i1, 5; mul.lo.s32 %i3, %i2, 34; sub.s32 %i4, %i0, %i3;
+mul.wide.s32 %o, %i4, 4; add.s64 %o, %p, %o; st.global.u32 [%o], %i2;
+ret;
+}
+PTX
+tables=$("$weir" dump --ir --block 256 "$dir/threads.ptx" | grep -c '^@threads' || true)
+unknown=$("$weir" dump --ir --any-block "$dir/threads.ptx" | grep -c '^@threads' || true)
+[ "$tables $unknown" = "2 0" ] || {
+    echo "tables of quotients: $tables, of blocks of any shape: $unknown" >&2
+    status=1
+}
 # x86 gathers by signed indices.
 cat > "$dir/unsigned.ptx" <<'PTX'
 .version 8.0

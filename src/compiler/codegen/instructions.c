@@ -10,6 +10,7 @@
 #include "compiler/codegen/matrix/matrix.h"
 #include "compiler/codegen/memory/defined.h"
 #include "compiler/codegen/memory/memory.h"
+#include "compiler/codegen/thread_values.h"
 #include "compiler/codegen/values.h"
 #include "compiler/codegen/warp/warp.h"
 
@@ -404,6 +405,8 @@ static bool emit_alu(struct codegen *cg, const struct ptx_instr *i)
     struct uniformity sh = uniformity_of(cg->k, i, 0);
     LLVMValueRef src[ALU_MAX_SRC], dst[MAX_SEGS][ALU_MAX_DST], before[MAX_SEGS];
     bool vec = sh.seg == SEG_NONE;
+    if (vec && thread_table_fits(cg, i))
+        return emit_thread_table(cg, i);
     if (vec && affine_division_fits(cg, i))
         return emit_affine_division(cg, i);
     int parts = vec ? 1 : nsegs(sh.seg);
