@@ -32,6 +32,7 @@
  *   lockstep             analysis/   do all warps go from barrier to barrier by the same path?
  *   [short_segments, then warp_interleaving and grid_stride: may begin the above anew]
  *   lane_serialization   analysis/   stretches that lanes run one after the other
+ *   [warp_order: regions that the last warp runs first; asked by code generation]
  *
  * Then codegen/ (emit_kernel, emit_function: codegen.h) makes LLVM IR: one function that runs a
  * block of threads, and those that are called; of some of these another version for one lane, for
@@ -121,6 +122,11 @@ bool pass_repeated_segments(struct jkernel *k);
 
 /* Needs uniformity. Makes lockstep, and same of the registers if it is so. */
 bool pass_lockstep(struct jkernel *k);
+
+/* Needs lockstep. Should the block's last warp run a region first (warp_order.c)? The region begins
+ * at these blocks, of the first n, and `region` has the edges that do not lead from barriers. */
+bool jit_last_warp_first(struct jkernel *k, const struct graph *region, const uint64_t *starts,
+                         int32_t n);
 
 /* Needs uniformity. Do the values whose segments are short serve accesses of neighbours, more than
  * anything else? Also when there are none. If not, the passes are run anew with seg_min. */

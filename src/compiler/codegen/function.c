@@ -207,8 +207,8 @@ static void next_region(struct codegen *cg, LLVMBasicBlockRef *regions)
     LLVMBuildRet(b, c32(cg, JIT_DONE));
 }
 
-/* The warp that runs at a turn of a region's loop. */
-static LLVMValueRef warp_of_turn(struct codegen *cg, LLVMValueRef turn)
+/* The warp that runs at a turn of the loop over a region's warps. */
+static LLVMValueRef warp_of_turn(struct codegen *cg, LLVMValueRef turn, bool last_first)
 {
     LLVMBuilderRef b = cg->alu.b;
     uint32_t order = cg->k->opt->order;
@@ -218,7 +218,7 @@ static LLVMValueRef warp_of_turn(struct codegen *cg, LLVMValueRef turn)
         turn = LLVMBuildAdd(b, turn, LLVMBuildAdd(b, cg->block.ctaid[0], c32(cg, 1), ""), "");
         turn = LLVMBuildURem(b, turn, cg->block.nwarps, "");
     }
-    if ((order & JIT_ORDER_WARPS) == 0)
+    if (((order & JIT_ORDER_WARPS) != 0) == last_first)
         return turn;
     LLVMValueRef last = LLVMBuildSub(b, cg->block.nwarps, c32(cg, 1), "");
     return LLVMBuildSub(b, last, turn, "w");
@@ -229,7 +229,7 @@ static bool emit_region(struct codegen *cg, int32_t r, LLVMBasicBlockRef *region
     LLVMBuilderRef b = cg->alu.b;
     struct jkernel *k = cg->k;
     LLVMBasicBlockRef at = regions[r];
-    bool many = k->nresume > 1 && !k->lockstep;
+    bool many = k->nresume > 1 && !k->lockstep, last_first = bit_get(cg->regions->last_first, r);
     LLVMBasicBlockRef head = new_bb(cg, "warps"), run = new_bb(cg, "run"),
                       step = new_bb(cg, "step");
     LLVMBasicBlockRef over = new_bb(cg, "over"), done = new_bb(cg, "warp_done");
@@ -248,7 +248,7 @@ static bool emit_region(struct codegen *cg, int32_t r, LLVMBasicBlockRef *region
     LLVMPositionBuilderAtEnd(b, head);
     LLVMValueRef turn = LLVMBuildPhi(b, cg->i32, "turn");
     LLVMAddIncoming(turn, (LLVMValueRef[]){c32(cg, 0)}, (LLVMBasicBlockRef[]){before}, 1);
-    cg->w = warp_of_turn(cg, turn);
+    cg->w = warp_of_turn(cg, turn, last_first);
     LLVMValueRef off =
         LLVMBuildMul(b, LLVMBuildZExt(b, cg->w, cg->i64, ""), c64(cg, cg->frame->bytes), "");
     cg->frame_w = byte_offset(cg, cg->block.frames, off);
@@ -279,7 +279,8 @@ static bool emit_region(struct codegen *cg, int32_t r, LLVMBasicBlockRef *region
     LLVMAddIncoming(turn, &next, &step, 1);
     LLVMValueRef more = LLVMBuildICmp(b, LLVMIntULT, next, cg->block.nwarps, "");
     LLVMValueRef again = LLVMBuildCondBr(b, more, head, over);
-    if (!many && k->opt->order == 0 && jit_only_loads_and_stores(k, cg->regions->blocks[r]))
+    if (!many && !last_first && k->opt->order == 0 &&
+        jit_only_loads_and_stores(k, cg->regions->blocks[r]))
         warp_jam_mark(again);
     LLVMPositionBuilderAtEnd(b, over);
     if (many) {
@@ -303,6 +304,7 @@ static void find_region_blocks(struct codegen *cg)
             graph_edge(&g, b, k->blocks[b].succ[s]);
     graph_close(&g);
     cg->regions->blocks = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nresume);
+    cg->regions->last_first = arena_alloc(&k->arena, bit_bytes(k->nresume));
     for (int32_t r = 0; r < k->nresume; r++) {
         uint64_t *set = arena_alloc(&k->arena, bit_bytes(k->nblocks));
         const uint64_t *starts = r > 0 ? cg->frame->resume_blocks[r] : (const uint64_t[]){1};
@@ -311,6 +313,8 @@ static void find_region_blocks(struct codegen *cg)
         EACH_BIT (b, starts, n)
             graph_reach(&g, b, GRAPH_ALL, set);
         cg->regions->blocks[r] = set;
+        if (r > 0 && jit_last_warp_first(k, &g, starts, n))
+            bit_set(cg->regions->last_first, r);
     }
     graph_free(&g);
 }
@@ -348,7 +352,7 @@ static bool emit_merged_region(struct codegen *cg, LLVMBasicBlockRef at)
     LLVMPositionBuilderAtEnd(b, head);
     LLVMValueRef turn = LLVMBuildPhi(b, cg->i32, "turn");
     LLVMAddIncoming(turn, (LLVMValueRef[]){c32(cg, 0)}, &at, 1);
-    cg->w = warp_of_turn(cg, turn);
+    cg->w = warp_of_turn(cg, turn, false);
     LLVMValueRef off = LLVMBuildZExt(b, cg->w, cg->i64, "");
     cg->frame_w =
         byte_offset(cg, cg->block.frames, LLVMBuildMul(b, off, c64(cg, cg->frame->bytes), ""));

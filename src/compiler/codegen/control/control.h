@@ -9,6 +9,7 @@
 struct regions {
     int32_t current;            /* the region being emitted */
     uint64_t **blocks;          /* per region: the blocks that its warps may run */
+    uint64_t *last_first;       /* set over regions: those that the block's last warp runs first */
     LLVMBasicBlockRef dispatch; /* NULL: there is no dispatcher */
     LLVMBasicBlockRef suspend;  /* where a warp that suspends goes */
     LLVMValueRef next_slot;     /* in lockstep: the resume point that follows, 0: done */
