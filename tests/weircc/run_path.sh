@@ -33,6 +33,22 @@ foreach(target mixed alone part)
 endforeach()
 add_executable(user main.cpp)
 target_link_libraries(user part)
+add_executable(no_cuda no_cuda.cpp)
+target_link_libraries(no_cuda CUDA::cudart_static)
+END_OF_FILE
+# A program without any CUDA file, which g++ links with the static runtime.
+cat >project/no_cuda.cpp <<'END_OF_FILE'
+#include <cstdio>
+#include <cuda_runtime_api.h>
+int main()
+{
+    int from = 42, to = 0;
+    void *p;
+    if (cudaMalloc(&p, 4) || cudaMemcpy(p, &from, 4, cudaMemcpyHostToDevice) ||
+        cudaMemcpy(&to, p, 4, cudaMemcpyDeviceToHost))
+        return 1;
+    printf("result %d\n", to);
+}
 END_OF_FILE
 run cmake --install "$build" --prefix "$scratch/installed"
 ok
@@ -50,6 +66,9 @@ for root in "$build" "$scratch/installed"; do
         run ldd made/$program
         says "libcudart.so.13 => $(cd "$root" && pwd)/lib/"
     done
+    run made/no_cuda
+    ok
+    says 'result 42'
 done
 # All that programs are linked with is in the directory that build systems see.
 for library in "$scratch"/installed/lib/lib*.so "$scratch"/installed/lib/lib*.a; do

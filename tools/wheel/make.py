@@ -174,6 +174,9 @@ def main():
         root = os.path.join(stage, "weir")
         subprocess.run(["cmake", "--install", build, "--prefix", root], check=True, stdout=subprocess.DEVNULL)
         subprocess.run(["sh", os.path.join(SOURCE, "cmake", "cccl_link.sh"), root, "inside"], check=True)
+        # the archive will lie elsewhere
+        subprocess.run(["sh", os.path.join(SOURCE, "src", "runtime", "place.sh"), "cc", "ar",
+                        os.path.join(root, "lib", "libcudart_static.a"), ""], check=True)
         version = output(os.path.join(root, "bin", "weir"), "--version").split()[1]
         name_by_soname(root)
         links = take_links(root)

@@ -7,7 +7,8 @@
  *
  * Without it, libcuda.so.1 is looked for beside the object that this code is in (so that a toolkit
  * works from wherever it is), then where the loader looks: the run path of that object,
- * LD_LIBRARY_PATH, the system; at last in the toolkit that compiled the program.
+ * LD_LIBRARY_PATH, the system; at last in the toolkit that compiled the program or whose static
+ * runtime it holds.
  *
  * What was asked for and is not there is never replaced by something else. */
 #include "runtime/driver/places.h"
@@ -60,11 +61,19 @@ static void *open_beside(void)
  * path. */
 extern const char weir_toolkit_lib[] __attribute__((weak));
 
+/* Where the static runtime was built or installed (place.sh), for programs that have no CUDA
+ * object. The shared one has none: it lies beside the driver. */
+extern const char __cudaWeirPlace[] __attribute__((weak, visibility("hidden")));
+
 static void *open_of_toolkit(void)
 {
-    const char *directory = weir_toolkit_lib;
+    const char *directories[] = {weir_toolkit_lib, __cudaWeirPlace};
+    void *library = NULL;
 
-    return directory != NULL ? open_in(directory, strlen(directory)) : NULL;
+    for (size_t i = 0; library == NULL && i < COUNT(directories); i++)
+        if (directories[i] != NULL && directories[i][0] != '\0')
+            library = open_in(directories[i], strlen(directories[i]));
+    return library;
 }
 
 static bool is_weir(void *library) { return dlsym(library, "weir_current_context") != NULL; }
