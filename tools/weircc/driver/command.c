@@ -436,6 +436,9 @@ static void add_message_options(struct strlist *argv, const struct cmdline *c)
     /* "a"NAME, where NAME is a macro: of a time when literals had no suffixes */
     list_add(argv, "-Wno-reserved-user-defined-literal");
     list_add(argv, "-Wno-error=c++11-narrowing"); /* int x[] = {0.0}: nvcc warns */
+    /* static_cast<E>(-1) as a constant, as in Boost's MPL before 1.81 */
+    list_add(argv, "-Wno-enum-constexpr-conversion");
+    list_add(argv, "-Wno-missing-template-arg-list-after-template-kw"); /* T::template f(x) */
     if (isatty(STDERR_FILENO))
         list_add(argv, "-fcolor-diagnostics");
     if (cmdline_bool(c, OPT_brief_diagnostics, false))
