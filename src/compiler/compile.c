@@ -51,6 +51,7 @@ static void reset_kernel(struct jkernel *k, int32_t barrier_loop, int32_t yield_
                             .rows_searched = k->rows_searched,
                             .counter = k->counter,
                             .barrier_loop = barrier_loop,
+                            .barrier_iterations = k->barrier_iterations,
                             .yield_loop = yield_loop};
     k->gates = NULL;
     k->edits.items = NULL;

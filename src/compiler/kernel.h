@@ -51,7 +51,8 @@ struct jreg {
     const char *name;
     uint8_t type;          /* enum ptx_type as declared */
     uint8_t remat;         /* cheap to compute again after a suspension, from what never changes */
-    bool same;             /* one value for the whole block, in kernels in lockstep */
+    bool same;             /* one scalar for the whole block, in kernels in lockstep */
+    bool alike;            /* the same in every warp of the block, lane by lane, in such kernels */
     bool repeats;          /* all of its segments have the same values (repeated_segments.c) */
     uint8_t repeats_after; /* lanes after which its values repeat while all are active: 8, 16;
                               0: they do not, or it is not known */
@@ -178,8 +179,9 @@ struct jkernel {
     unsigned seg_min;        /* segments shorter than this are not kept; 0: all are */
     int32_t barrier_loop;    /* 1 + first instruction of the loop that is given barriers so that the
                                 block's warps interleave (warp_interleaving.c), 0: none */
-    uint64_t *gates;         /* instructions that have gates, as a set over so many; not of the
-                                arena */
+    int32_t barrier_iterations; /* from one of those barriers to the next, a power of two */
+    uint64_t *gates;            /* instructions that have gates, as a set over so many; not of the
+                                   arena */
     int32_t ngates, gate_rounds;
     struct jedits edits;
     struct jrow_plan *rows; /* what is written again for warps in rows (row_versions.c); NULL:

@@ -120,7 +120,8 @@ bool jit_find_gates(struct jkernel *k);
 /* Needs uniformity. Makes repeats of the registers. */
 bool pass_repeated_segments(struct jkernel *k);
 
-/* Needs uniformity. Makes lockstep, and same of the registers if it is so. */
+/* Needs uniformity and repeated_segments. Makes lockstep, and same and alike of the registers if it
+ * is so. */
 bool pass_lockstep(struct jkernel *k);
 
 /* Needs lockstep. Should the block's last warp run a region first (warp_order.c)? The region begins
@@ -134,7 +135,7 @@ bool jit_short_segments_pay(const struct jkernel *k);
 
 /* Needs lockstep. The loop through which the warps of a block should go side by side, by barriers
  * (warp_interleaving.c): 1 + the first instruction of its header, 0: there is none. If there is
- * one, the passes are run anew with barrier_loop. */
+ * one, the passes are run anew with barrier_loop. Makes barrier_iterations. */
 int32_t jit_find_barrier_loop(struct jkernel *k);
 /* Its part: solves lockstep's question for warps instead of threads: afterwards a register is
  * `same` if each lane of it has one value in all warps. Returns the blocks that only some warps may

@@ -10,7 +10,7 @@
 #include <cuda.h>
 #include <weir/fault.h>
 
-enum { WARPS = 8, THREADS = WARPS * 32 };
+enum { WARPS = 8, THREADS = WARPS * 32, ROWS = 16, PITCH = 61 };
 
 static int failed;
 #define CHECK(x)                                                                                   \
@@ -25,7 +25,9 @@ static int failed;
  * indices: in[from + t], where the index of 32 bits may wrap around within a warp, which so leaves
  * the path.
  * counts: atomics on shared memory, which warps must not do side by side.
- * rows: each warp reads rows of its own, from an address that a table has. */
+ * rows: each warp reads rows of its own, from an address that a table has.
+ * product: the same in rows of 16 threads, with rows of another matrix that all warps share. There
+ * the compiler lets the warps take turns. */
 static const char source[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 4 .b8 tile[1024];\n"
     ".visible .entry products(.param .u64 out, .param .u64 in, .param .u32 n)\n{\n"
@@ -77,7 +79,20 @@ static const char source[] =
     "mov.u32 %k, 0;\nbar.sync 0;\n"
     "LOOP:\nld.global.f32 %v, [%at];\nfma.rn.f32 %s, %v, %v, %s;\nadd.u32 %k, %k, 1;\n"
     "add.u64 %at, %at, 128;\nsetp.lt.u32 %p, %k, %n;\n@%p bra LOOP;\n"
-    "mul.wide.u32 %rd4, %t, 4;\nadd.u64 %rd5, %out, %rd4;\nst.global.f32 [%rd5], %s;\nret;\n}\n";
+    "mul.wide.u32 %rd4, %t, 4;\nadd.u64 %rd5, %out, %rd4;\nst.global.f32 [%rd5], %s;\nret;\n}\n"
+    ".visible .global .align 64 .b8 columns[4096];\n"
+    ".visible .entry product(.param .u64 out, .param .u64 table, .param .u32 n)\n{\n"
+    ".reg .b64 %out, %table, %at, %row, %rd<9>;\n.reg .b32 %x, %y, %i, %j, %k, %n;\n"
+    ".reg .f32 %s, %v, %w;\n.reg .pred %p;\n.pragma \"weir_jam\";\n"
+    "ld.param.u64 %out, [out];\nld.param.u64 %table, [table];\nld.param.u32 %n, [n];\n"
+    "mov.u32 %x, %tid.x;\nmov.u32 %y, %tid.y;\nmul.wide.u32 %rd1, %y, 8;\n"
+    "add.u64 %rd2, %table, %rd1;\nld.global.u64 %row, [%rd2];\nmov.u64 %rd4, columns;\n"
+    "mov.f32 %s, 0f00000000;\nmov.u32 %k, 0;\nmov.u32 %i, %x;\n"
+    "LOOP:\nmul.wide.s32 %rd3, %i, 4;\nadd.u64 %at, %rd4, %rd3;\n"
+    "ld.global.f32 %v, [%row];\nld.global.f32 %w, [%at];\nfma.rn.f32 %s, %v, %w, %s;\n"
+    "add.u32 %k, %k, 1;\nadd.u64 %row, %row, 4;\nadd.u32 %i, %i, 16;\n"
+    "setp.lt.u32 %p, %k, %n;\n@%p bra LOOP;\nmad.lo.u32 %j, %y, 16, %x;\n"
+    "mul.wide.u32 %rd5, %j, 4;\nadd.u64 %rd6, %out, %rd5;\nst.global.f32 [%rd6], %s;\nret;\n}\n";
 
 static CUdeviceptr out, in;
 static float given[4 * THREADS], got[THREADS];
@@ -99,17 +114,23 @@ static void open_device(void)
     CHECK(cuMemcpyHtoD(in, given, sizeof given) == CUDA_SUCCESS);
 }
 
-static CUresult run(const char *kernel, CUdeviceptr from, unsigned n)
+static CUresult run_in_rows(const char *kernel, CUdeviceptr from, unsigned n, unsigned columns)
 {
     CUfunction f;
     void *arguments[] = {&out, &from, &n};
     CHECK(cuModuleGetFunction(&f, module, kernel) == CUDA_SUCCESS);
     CHECK(cuMemsetD8(out, 0xff, sizeof got) == CUDA_SUCCESS);
-    CHECK(cuLaunchKernel(f, 1, 1, 1, THREADS, 1, 1, 0, NULL, arguments, NULL) == CUDA_SUCCESS);
+    CHECK(cuLaunchKernel(f, 1, 1, 1, columns, THREADS / columns, 1, 0, NULL, arguments, NULL) ==
+          CUDA_SUCCESS);
     CUresult r = cuCtxSynchronize();
     if (r == CUDA_SUCCESS)
         CHECK(cuMemcpyDtoH(got, out, sizeof got) == CUDA_SUCCESS);
     return r;
+}
+
+static CUresult run(const char *kernel, CUdeviceptr from, unsigned n)
+{
+    return run_in_rows(kernel, from, n, THREADS);
 }
 
 static void test_products(void)
@@ -166,6 +187,43 @@ static void test_rows(void)
     }
 }
 
+/* Rows of the one matrix begin so many elements after each other; `bad` is where row `odd` begins.
+ */
+static CUresult run_product(unsigned n, unsigned odd, CUdeviceptr bad)
+{
+    CUdeviceptr rows[ROWS], table, columns;
+    size_t bytes;
+    CHECK(cuModuleGetGlobal(&columns, &bytes, module, "columns") == CUDA_SUCCESS);
+    CHECK(cuMemcpyHtoD(columns, given, bytes) == CUDA_SUCCESS);
+    CHECK(cuMemAlloc(&table, sizeof rows) == CUDA_SUCCESS);
+    for (unsigned r = 0; r < ROWS; r++)
+        rows[r] = r == odd ? bad : in + (CUdeviceptr)(r * PITCH * sizeof(float));
+    CHECK(cuMemcpyHtoD(table, rows, sizeof rows) == CUDA_SUCCESS);
+    return run_in_rows("product", table, n, THREADS / ROWS);
+}
+
+static void test_product(void)
+{
+    for (unsigned n = 1; n <= 57; n += 7) {
+        CHECK(run_product(n, ROWS, 0) == CUDA_SUCCESS);
+        for (unsigned t = 0; t < THREADS; t++) {
+            float s = 0;
+            for (unsigned k = 0; k < n; k++)
+                s = fmaf(given[t / ROWS * PITCH + k], given[k * ROWS + t % ROWS], s);
+            CHECK(got[t] == s);
+        }
+    }
+}
+
+static void test_product_fault(unsigned row, CUdeviceptr bad)
+{
+    struct weir_fault f = {.bytes = sizeof f};
+    open_device();
+    CHECK(run_product(20, row, bad) != CUDA_SUCCESS);
+    CHECK(weir_last_fault(&f) == 1);
+    CHECK(f.frame_count == 1 && f.frames[0].thread[1] / 2 == row / 2);
+}
+
 /* One warp reads where nothing is, or from an odd address. */
 static void test_fault(unsigned warp, CUdeviceptr bad)
 {
@@ -181,13 +239,13 @@ static void test_fault(unsigned warp, CUdeviceptr bad)
     CHECK(f.frame_count == 1 && f.frames[0].thread[0] / 32 == warp);
 }
 
-static void in_child(unsigned warp, CUdeviceptr bad)
+static void in_child(void (*test)(unsigned, CUdeviceptr), unsigned which, CUdeviceptr bad)
 {
     int status;
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        test_fault(warp, bad);
+        test(which, bad);
         fflush(stdout);
         _exit(failed != 0);
     }
@@ -197,13 +255,16 @@ static void in_child(unsigned warp, CUdeviceptr bad)
 int main(void)
 {
     for (unsigned warp = 0; warp < WARPS; warp++) {
-        in_child(warp, 4096);
-        in_child(warp, 4098);
+        in_child(test_fault, warp, 4096);
+        in_child(test_fault, warp, 4098);
+        in_child(test_product_fault, 2 * warp, 4096);
+        in_child(test_product_fault, 2 * warp + 1, 4098);
     }
     open_device();
     test_products();
     test_indices();
     test_counts();
     test_rows();
+    test_product();
     return failed != 0;
 }

@@ -526,10 +526,6 @@ static void insert_polls(struct cfg *c, int32_t loop)
 
 /* ---- loops in which warps interleave ---- */
 
-/* Iterations of a loop from barrier to barrier. What is read meanwhile must stay in the first
- * cache, and rows of a matrix often share a set of it, which has eight ways. */
-enum { BARRIER_ITERATIONS = 4 };
-
 /* An instruction after all others, which only the block that is given it runs. */
 static struct ptx_instr *cfg_extra(struct jkernel *k, enum ptx_op op, unsigned type, int noperands)
 {
@@ -575,7 +571,7 @@ static int32_t start_counter(struct cfg *c)
 }
 
 /* Puts on every back edge to header h a count of iterations, and a barrier in each
- * BARRIER_ITERATIONS-th (warp_interleaving.c). */
+ * barrier_iterations-th (warp_interleaving.c). */
 static void insert_barriers(struct cfg *c, int32_t h, const uint64_t *body, int32_t nblocks,
                             int32_t counter)
 {
@@ -588,7 +584,7 @@ static void insert_barriers(struct cfg *c, int32_t h, const uint64_t *body, int3
     struct ptx_instr *low = cfg_extra(k, PTX_OP_and, PTX_B32, 3);
     low->operands[0] = flat_reg_operand(rest);
     low->operands[1] = flat_reg_operand(counter);
-    low->operands[2] = cfg_number(BARRIER_ITERATIONS - 1);
+    low->operands[2] = cfg_number((uint64_t)k->barrier_iterations - 1);
     struct ptx_instr *is = cfg_extra(k, PTX_OP_setp, PTX_U32, 3);
     is->mods[is->nmods++] = PTX_M_ne;
     is->operands[0] = flat_reg_operand(pred);

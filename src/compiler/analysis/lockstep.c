@@ -8,7 +8,10 @@
  * A register is the *same* for the block if it is computed from such ones only, by instructions
  * that all warps reach. Those are the ones outside the reach of branches whose condition is not the
  * same: from the branch to its immediate post-dominator. A kernel is in lockstep when no
- * barrier lies within such a reach. Solved from "all are the same" downwards. */
+ * barrier lies within such a reach. Solved from "all are the same" downwards.
+ *
+ * A row of memory that all warps read has addresses that differ between lanes, and not between
+ * warps. Such registers are *alike*; those that keep one scalar are kept once, too. */
 #include "compiler/analysis/graph.h"
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/passes.h"
@@ -173,6 +176,33 @@ const uint64_t *jit_same_by_lane(struct jkernel *k)
     return w.partial;
 }
 
+/* Does a register that differs between lanes keep one scalar, from which all lanes' values follow?
+ */
+static bool one_scalar(const struct jreg *r)
+{
+    const struct uniformity *s = &r->uniformity;
+    return !is_uniform(s) && s->brk == 0 && (s->seg == SEG_WARP || r->repeats);
+}
+
+/* Finds what is the same in every warp, lane by lane, after what is the same for all lanes. Where
+ * it is one scalar it need not be in each warp's frame either. */
+static void find_alike(struct jkernel *k)
+{
+    if (!k->full_warps) /* the last warp lacks lanes */
+        return;
+    bool *same = xcalloc(k->nregs, sizeof *same);
+    for (size_t r = 0; r < k->nregs; r++)
+        same[r] = k->regs[r].same;
+    struct paths w;
+    solve(&w, k, true);
+    for (size_t r = 0; r < k->nregs; r++) {
+        struct jreg *reg = &k->regs[r];
+        reg->alike = reg->same;
+        reg->same = same[r] || (reg->alike && one_scalar(reg));
+    }
+    free(same);
+}
+
 bool pass_lockstep(struct jkernel *k)
 {
     bool barriers = false;
@@ -182,6 +212,7 @@ bool pass_lockstep(struct jkernel *k)
         return true;
     struct paths w;
     solve(&w, k, false);
+    find_alike(k);
     k->lockstep = true;
     for (int32_t b = 0; b < k->nblocks; b++)
         if (k->blocks[b].term == TERM_SUSPEND && k->blocks[b].suspend != SUSPEND_YIELD &&

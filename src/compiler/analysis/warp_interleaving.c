@@ -16,6 +16,10 @@
 /* A kernel is copied for each resume point: not for large ones. */
 enum { MAX_INSTRUCTIONS = 400, MIN_WARPS = 4 };
 
+/* Rows that a warp reads from barrier to barrier. The next warps find them in the first cache, or,
+ * as rows of a matrix often share a set of it, which has eight to twelve ways, in the second. */
+enum { ROWS = 16 };
+
 /* Do all warps load from the same addresses, a row of memory for the lanes of a warp? */
 static bool shared_row(const struct jkernel *k, const struct ptx_instr *i)
 {
@@ -68,23 +72,23 @@ static bool address_moves(const struct jkernel *k, const struct ptx_instr *load,
     return false;
 }
 
-/* Is the loop of header h worth it? */
-static bool suits(const struct jkernel *k, int32_t h, const uint64_t *partial)
+/* How many rows does an iteration of the loop of header h read; 0: it is not worth it. */
+static int32_t rows_of(const struct jkernel *k, int32_t h, const uint64_t *partial)
 {
     int32_t last = jit_innermost_end(k, h);
-    bool moves = false;
+    int32_t rows = 0;
     for (int32_t b = h; b <= last; b++) {
         const struct jblock *blk = &k->blocks[b];
         if (!blk->converged || bit_get(partial, b))
-            return false;
+            return 0;
         for (int32_t n = 0; n < blk->count; n++) {
             const struct ptx_instr *i = &k->instrs[blk->first + n];
             if (!only_reads(i))
-                return false;
-            moves |= shared_row(k, i) && address_moves(k, i, h, last);
+                return 0;
+            rows += shared_row(k, i) && address_moves(k, i, h, last);
         }
     }
-    return last >= h && moves;
+    return last >= h ? rows : 0;
 }
 
 int32_t jit_find_barrier_loop(struct jkernel *k)
@@ -102,9 +106,15 @@ int32_t jit_find_barrier_loop(struct jkernel *k)
         return 0;
     const uint64_t *partial = jit_same_by_lane(k);
     int32_t found = 0;
-    for (int32_t h = 0; h < k->nblocks && found == 0; h++)
-        if (k->blocks[h].loop == h && suits(k, h, partial))
-            found = k->blocks[h].first + 1;
+    for (int32_t h = 0; h < k->nblocks && found == 0; h++) {
+        int32_t rows = k->blocks[h].loop == h ? rows_of(k, h, partial) : 0;
+        if (rows == 0)
+            continue;
+        found = k->blocks[h].first + 1;
+        for (k->barrier_iterations = ROWS; k->barrier_iterations * rows > ROWS;)
+            k->barrier_iterations /= 2;
+        k->barrier_iterations = k->barrier_iterations > 1 ? k->barrier_iterations : 1;
+    }
     for (size_t r = 0; r < k->nregs; r++)
         k->regs[r].same = false;
     return found;

@@ -88,8 +88,8 @@ const uint64_t *frame_reads(struct codegen *cg, int32_t r)
 bool frame_once(const struct codegen *cg, int32_t reg)
 {
     const struct jreg *r = &cg->k->regs[reg];
-    return cg->k->lockstep && r->same && !r->remat && is_uniform(&r->uniformity) &&
-           r->uniformity.brk == 0;
+    return cg->k->lockstep && r->same && !r->remat && r->uniformity.brk == 0 &&
+           (r->uniformity.seg == SEG_WARP || r->repeats);
 }
 
 /* Lanes of a vector that the frame has: those whose numbers have none of the ignored bits. Their

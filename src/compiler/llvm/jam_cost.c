@@ -15,8 +15,7 @@ enum {
     MIN_INNER = 1,
     MIN_STRAIGHT = 8,
     REORDER_WINDOW = 200, /* as in strip_mining.c */
-    TOLD_OPS = 4 /* what a store of the warp's index costs, which keeps LLVM from making the access
-                    an operand */
+    TOLD_OPS = 2          /* what a store of the warp's index costs */
 };
 
 static const double OPS_PER_CYCLE = 3;
@@ -154,6 +153,19 @@ static void measure_live(const struct jam *j, const struct positions *p, struct 
     free(ends);
 }
 
+/* How often the index of each warp is stored in a block: once, unless it writes. There each store
+ * counts twice, as it keeps LLVM from making the access an operand. */
+static unsigned told_in(const struct jam *j, const struct jam_block *at)
+{
+    unsigned n = 0;
+    bool writes = false;
+    for (int32_t k = at->first; k < at->first + at->count && j->index_store != NULL; k++) {
+        n += j->instrs[k].varies && j->instrs[k].faults ? 1 : 0;
+        writes |= j->instrs[k].writes;
+    }
+    return writes ? 2 * n : n > 0 ? 1 : 0;
+}
+
 static struct measure measure(const struct jam *j)
 {
     struct measure m = {0};
@@ -171,6 +183,7 @@ static struct measure measure(const struct jam *j)
     }
     for (int32_t n = first; n <= last; n++) {
         const struct jam_block *at = &j->blocks[j->path[n]];
+        m.told += told_in(j, at);
         for (int32_t k = at->first; k < at->first + at->count; k++) {
             LLVMValueRef v = j->instrs[k].v;
             bool start = m.loop && n == first && LLVMIsAPHINode(v) != NULL;
@@ -184,7 +197,6 @@ static struct measure measure(const struct jam *j)
             else
                 p.ready[k] = m.loop && ready == 0 ? 0 : ready + latency_of(v);
             m.latency = p.ready[k] > m.latency ? p.ready[k] : m.latency;
-            m.told += j->index_store != NULL && j->instrs[k].varies && j->instrs[k].faults ? 1 : 0;
             if (is_free(v))
                 continue;
             unsigned regs = registers_of(j, LLVMTypeOf(v));

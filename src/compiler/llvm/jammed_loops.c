@@ -6,8 +6,10 @@
  *                   v
  *                 rest -> original loop -> exit
  *
- * A block of the path becomes one block. An instruction that varies becomes one for each warp, next
- * to each other; the others stay single. The number of warps is a multiple of those at a time. */
+ * A stretch of blocks of the path becomes one block, after the tests of its guards (jam_guards.c).
+ * An instruction that varies becomes one for each warp, next to each other, or where accesses would
+ * have to tell each time which warp it is, one warp's after the other's; the others stay single.
+ * The number of warps is a multiple of those at a time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,12 +20,6 @@ static LLVMValueRef mapped(const struct jam *j, LLVMValueRef v, unsigned warp)
 {
     const struct jam_instr *i = jam_instr_of(j, v);
     return i != NULL ? i->of[warp] : v;
-}
-
-static LLVMBasicBlockRef made_block(const struct jam *j, LLVMBasicBlockRef bb)
-{
-    int32_t n = jam_number(j, bb);
-    return n >= 0 && j->blocks[n].hot ? j->blocks[n].made : bb;
 }
 
 /* The counters and what is carried, at the start of an iteration. */
@@ -60,37 +56,247 @@ static void tell_warp(struct jam *j, unsigned warp, int *told)
     *told = (int)warp;
 }
 
-static void make_instruction(struct jam *j, struct jam_instr *i, int *told)
+static void make_instruction(struct jam *j, struct jam_instr *i, unsigned warp, int *told)
 {
-    if (jam_is_index_store(j, i->v))
+    if (LLVMIsAPHINode(i->v) != NULL) { /* of a block that one other goes to */
+        for (unsigned n = 0; n < LLVMCountIncoming(i->v); n++) {
+            int32_t from = jam_number(j, LLVMGetIncomingBlock(i->v, n));
+            if (from >= 0 && j->blocks[from].hot)
+                i->of[warp] = mapped(j, LLVMGetIncomingValue(i->v, n), warp);
+        }
         return;
-    for (unsigned w = 0; w < (i->varies ? j->at_a_time : 1); w++) {
-        if (i->faults)
-            tell_warp(j, w, told);
-        LLVMValueRef made = LLVMInstructionClone(i->v);
-        for (unsigned o = 0; o < (unsigned)LLVMGetNumOperands(made); o++)
-            LLVMSetOperand(made, o, mapped(j, LLVMGetOperand(i->v, o), w));
-        LLVMInsertIntoBuilder(j->b, made);
-        i->of[w] = made;
     }
+    if (i->faults)
+        tell_warp(j, warp, told);
+    LLVMValueRef made = LLVMInstructionClone(i->v);
+    for (unsigned o = 0; o < (unsigned)LLVMGetNumOperands(made); o++)
+        LLVMSetOperand(made, o, mapped(j, LLVMGetOperand(i->v, o), warp));
+    LLVMInsertIntoBuilder(j->b, made);
+    i->of[warp] = made;
+}
+
+/* The instruction for one of the warps; once, if it does not vary. */
+static void make_for(struct jam *j, struct jam_instr *i, unsigned warp, int *told)
+{
+    if (i->varies || warp == 0)
+        make_instruction(j, i, warp, told);
     for (unsigned w = 1; w < j->at_a_time && !i->varies; w++)
         i->of[w] = i->of[0];
 }
 
-static void make_block(struct jam *j, struct jam_block *at)
+static void make_for_all(struct jam *j, struct jam_instr *i, int *told)
+{
+    for (unsigned w = 0; w < (i->varies ? j->at_a_time : 1); w++)
+        make_for(j, i, w, told);
+}
+
+/* ---- guards ---- */
+
+/* What several guards test: whether all of one kind hold, whether one of the other kind does. */
+struct tests {
+    LLVMValueRef stay, leave; /* NULL: there are none of that kind */
+};
+
+static void add_test(struct jam *j, struct tests *t, const struct jam_block *at)
+{
+    LLVMValueRef test = LLVMGetCondition(LLVMGetBasicBlockTerminator(at->bb));
+    for (unsigned w = 0; w < (jam_varies(j, test) ? j->at_a_time : 1); w++) {
+        LLVMValueRef v = mapped(j, test, w);
+        if (at->guard == 1)
+            t->leave = t->leave == NULL ? v : LLVMBuildOr(j->b, t->leave, v, "");
+        else
+            t->stay = t->stay == NULL ? v : LLVMBuildAnd(j->b, t->stay, v, "");
+    }
+}
+
+/* Goes on at `to` if they hold, and in the original loop if not. */
+static void make_test(struct jam *j, const struct tests *t, LLVMBasicBlockRef to,
+                      LLVMBasicBlockRef rest)
+{
+    enum { USUAL = 1 << 20 };
+    LLVMValueRef stay = t->stay, branch;
+    if (t->stay == NULL && t->leave == NULL) {
+        LLVMBuildBr(j->b, to);
+        return;
+    }
+    if (stay != NULL && t->leave != NULL)
+        stay = LLVMBuildAnd(j->b, stay, LLVMBuildNot(j->b, t->leave, ""), "");
+    branch = stay != NULL ? LLVMBuildCondBr(j->b, stay, to, rest)
+                          : LLVMBuildCondBr(j->b, t->leave, rest, to);
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(j->ctx);
+    LLVMMetadataRef of[3] = {LLVMMDStringInContext2(j->ctx, "branch_weights", 14)};
+    for (unsigned s = 0; s < 2; s++) {
+        bool usual = (s == 0) == (stay != NULL);
+        of[s + 1] = LLVMValueAsMetadata(LLVMConstInt(i32, usual ? USUAL : 1, false));
+    }
+    LLVMSetMetadata(branch, j->prof,
+                    LLVMMetadataAsValue(j->ctx, LLVMMDNodeInContext2(j->ctx, of, 3)));
+}
+
+/* ---- stretches of blocks ---- */
+
+/* Instructions of a stretch up to a guard that has to be tested where it stands. */
+struct segment {
+    int32_t *at;    /* their numbers */
+    uint8_t *first; /* of an instruction of the loop: is it made before the tests? */
+    int32_t count, *guards, nguards;
+};
+
+/* Can it be done before the guards that stand before it? */
+static bool may_come_first(const struct jam *j, int32_t k)
+{
+    LLVMValueRef v = j->instrs[k].v;
+    switch (LLVMGetInstructionOpcode(v)) {
+    case LLVMLoad:
+    case LLVMStore:
+    case LLVMUDiv:
+    case LLVMSDiv:
+    case LLVMURem:
+    case LLVMSRem: return false;
+    case LLVMCall: return strip_is_pure(v);
+    default: return true;
+    }
+}
+
+/* Marks what a condition is made of within the segment; false: not all of it can come first. */
+static bool mark_first(const struct jam *j, const struct segment *s, LLVMValueRef v, uint8_t *mark)
+{
+    const struct jam_instr *i = jam_instr_of(j, v);
+    if (i == NULL || i->of[0] != NULL)
+        return true;
+    int32_t k = (int32_t)(i - j->instrs);
+    if (mark[k] != 0 || s->first[k] != 0)
+        return true;
+    if (!may_come_first(j, k))
+        return false;
+    mark[k] = 1;
+    bool phi = LLVMIsAPHINode(v) != NULL, ok = true;
+    unsigned n = phi ? LLVMCountIncoming(v) : (unsigned)LLVMGetNumOperands(v);
+    for (unsigned o = 0; o < n && ok; o++)
+        ok = mark_first(j, s, phi ? LLVMGetIncomingValue(v, o) : LLVMGetOperand(v, o), mark);
+    return ok;
+}
+
+/* Can the guard of this block be tested where the segment begins? */
+static bool test_first(const struct jam *j, struct segment *s, int32_t b)
+{
+    uint8_t *mark = xcalloc((size_t)j->ninstrs, 1);
+    LLVMValueRef last = LLVMGetBasicBlockTerminator(j->blocks[b].bb);
+    bool ok = mark_first(j, s, LLVMGetCondition(last), mark);
+    for (int32_t n = 0; n < s->count && ok; n++)
+        s->first[s->at[n]] |= mark[s->at[n]];
+    free(mark);
+    if (ok)
+        s->guards[s->nguards++] = b;
+    return ok;
+}
+
+/* Are the accesses of each warp to stand together? Then its index is stored once for all of them,
+ * after what all share is loaded. */
+static bool by_warps(const struct jam *j, const struct segment *s)
+{
+    enum { MOST_EACH = 64, MOST_SHARED = 8 };
+    int told = 0, each = 0, shared = 0;
+    for (int32_t n = 0; n < s->count; n++) {
+        const struct jam_instr *i = &j->instrs[s->at[n]];
+        if (i->writes)
+            return false;
+        told += i->faults && i->varies;
+        each += i->varies;
+        shared += !i->varies && strip_is_vector(LLVMTypeOf(i->v));
+    }
+    return j->index_store != NULL && told > 0 && each <= MOST_EACH && shared <= MOST_SHARED;
+}
+
+/* Makes what the segment does, after the tests that come first. */
+static void make_segment(struct jam *j, struct segment *s, LLVMBasicBlockRef rest)
 {
     int told = -1;
-    LLVMPositionBuilderAtEnd(j->b, at->made);
-    if (at->bb == j->header)
-        make_header(j);
+    for (int32_t n = 0; n < s->count; n++)
+        if (s->first[s->at[n]] != 0)
+            make_for_all(j, &j->instrs[s->at[n]], &told);
+    if (s->nguards > 0) {
+        struct tests t = {0};
+        for (int32_t g = 0; g < s->nguards; g++)
+            add_test(j, &t, &j->blocks[s->guards[g]]);
+        LLVMBasicBlockRef on = LLVMInsertBasicBlockInContext(j->ctx, j->header, "jammed");
+        make_test(j, &t, on, rest);
+        LLVMPositionBuilderAtEnd(j->b, on);
+    }
+    bool grouped = by_warps(j, s);
+    for (unsigned w = 0; w < (grouped ? j->at_a_time + 1 : 1); w++)
+        for (int32_t n = 0; n < s->count; n++) {
+            struct jam_instr *i = &j->instrs[s->at[n]];
+            if (s->first[s->at[n]] != 0 || (grouped && i->varies != (w > 0)))
+                continue;
+            if (grouped)
+                make_for(j, i, w > 0 ? w - 1 : 0, &told);
+            else
+                make_for_all(j, i, &told);
+        }
+    s->count = s->nguards = 0;
+}
+
+/* The branch at the end of a stretch, other than the latch's. `t`: what is yet to be tested. */
+static void make_branch(struct jam *j, int32_t b, const struct tests *t, LLVMBasicBlockRef rest)
+{
+    int32_t to[2];
+    LLVMValueRef last = LLVMGetBasicBlockTerminator(j->blocks[b].bb);
+    if (jam_successors(j, b, to) == 1) {
+        make_test(j, t, j->blocks[to[0]].made, rest);
+        return;
+    }
+    LLVMValueRef made = LLVMBuildCondBr(j->b, mapped(j, LLVMGetCondition(last), 0),
+                                        j->blocks[to[0]].made, j->blocks[to[1]].made);
+    LLVMValueRef prof = LLVMGetMetadata(last, j->prof);
+    if (prof != NULL)
+        LLVMSetMetadata(made, j->prof, prof);
+}
+
+static void add_instructions(struct jam *j, struct segment *s, int32_t b, bool first)
+{
+    const struct jam_block *at = &j->blocks[b];
     for (int32_t k = at->first; k < at->first + at->count - 1; k++) {
         struct jam_instr *i = &j->instrs[k];
-        if (LLVMIsAPHINode(i->v) == NULL) {
-            make_instruction(j, i, &told);
+        if (LLVMIsAPHINode(i->v) == NULL || !first) {
+            if (!jam_is_index_store(j, i->v))
+                s->at[s->count++] = k;
             continue;
         }
         for (unsigned w = 0; w < j->at_a_time && at->bb != j->header; w++)
             i->of[w] = w > 0 && !i->varies ? i->of[0] : LLVMBuildPhi(j->b, LLVMTypeOf(i->v), "");
+    }
+}
+
+/* Makes a stretch: block b and those that follow it. */
+static void make_stretch(struct jam *j, int32_t b, struct segment *s, LLVMBasicBlockRef rest)
+{
+    LLVMPositionBuilderAtEnd(j->b, j->blocks[b].made);
+    if (j->blocks[b].bb == j->header)
+        make_header(j);
+    for (bool first = true; b >= 0; first = false) {
+        const struct jam_block *at = &j->blocks[b];
+        struct tests t = {0};
+        add_instructions(j, s, b, first);
+        bool here = at->guard >= 0 && at->tested == b && !test_first(j, s, b);
+        if (here || at->next < 0)
+            make_segment(j, s, rest);
+        if (here)
+            add_test(j, &t, at);
+        if (here && at->next >= 0) {
+            LLVMBasicBlockRef on = LLVMInsertBasicBlockInContext(j->ctx, j->header, "jammed");
+            make_test(j, &t, on, rest);
+            LLVMPositionBuilderAtEnd(j->b, on);
+        }
+        if (at->next < 0) {
+            for (int32_t n = 0; n < j->npath; n++)
+                if (j->path[n] != b && j->blocks[j->path[n]].tested == b)
+                    add_test(j, &t, &j->blocks[j->path[n]]);
+            j->blocks[b].end = LLVMGetInsertBlock(j->b);
+            if (at->bb != j->latch)
+                make_branch(j, b, &t, rest);
+        }
+        b = at->next;
     }
 }
 
@@ -107,35 +313,10 @@ static void fill_phis(struct jam *j, const struct jam_block *at)
                 continue;
             for (unsigned w = 0; w < (i->varies ? j->at_a_time : 1); w++) {
                 LLVMValueRef v = mapped(j, LLVMGetIncomingValue(i->v, n), w);
-                LLVMAddIncoming(i->of[w], &v, &j->blocks[from].made, 1);
+                LLVMAddIncoming(i->of[w], &v, &j->blocks[from].end, 1);
             }
         }
     }
-}
-
-/* The branch at the end of a block other than the latch. */
-static void make_branch(struct jam *j, const struct jam_block *at, LLVMBasicBlockRef rest)
-{
-    LLVMValueRef last = LLVMGetBasicBlockTerminator(at->bb);
-    LLVMPositionBuilderAtEnd(j->b, at->made);
-    if (LLVMGetNumSuccessors(last) == 1) {
-        LLVMBuildBr(j->b, made_block(j, LLVMGetSuccessor(last, 0)));
-        return;
-    }
-    LLVMValueRef test = LLVMGetCondition(last), all = mapped(j, test, 0);
-    const struct jam_instr *i = jam_instr_of(j, test);
-    for (unsigned w = 1; w < j->at_a_time && i != NULL && i->varies; w++)
-        all = at->guard == 1 ? LLVMBuildOr(j->b, all, i->of[w], "")
-                             : LLVMBuildAnd(j->b, all, i->of[w], "");
-    LLVMBasicBlockRef to[2];
-    for (unsigned s = 0; s < 2; s++)
-        to[s] = at->guard >= 0 && (unsigned)at->guard != s
-                    ? rest
-                    : made_block(j, LLVMGetSuccessor(last, s));
-    LLVMValueRef made = LLVMBuildCondBr(j->b, all, to[0], to[1]);
-    LLVMValueRef prof = LLVMGetMetadata(last, j->prof);
-    if (prof != NULL)
-        LLVMSetMetadata(made, j->prof, prof);
 }
 
 /* The values of the exit's phis that come from the latch. */
@@ -153,7 +334,7 @@ static void fill_exit(struct jam *j, LLVMBasicBlockRef latch)
 
 static void make_latch(struct jam *j)
 {
-    LLVMBasicBlockRef latch = made_block(j, j->latch), header = made_block(j, j->header);
+    LLVMBasicBlockRef latch = j->blocks[jam_number(j, j->latch)].end, header = j->blocks[0].made;
     LLVMPositionBuilderAtEnd(j->b, latch);
     LLVMValueRef turn = NULL;
     for (int p = 0; p < j->nphis; p++) {
@@ -192,20 +373,26 @@ static void enter_rest(struct jam *j, LLVMBasicBlockRef rest)
 
 void jam_make(struct jam *j)
 {
+    struct segment s = {.at = xcalloc((size_t)j->ninstrs, sizeof *s.at),
+                        .first = xcalloc((size_t)j->ninstrs, 1),
+                        .guards = xcalloc((size_t)j->npath, sizeof *s.guards)};
     for (int32_t n = 0; n < j->npath; n++)
-        j->blocks[j->path[n]].made = LLVMInsertBasicBlockInContext(j->ctx, j->header, "jammed");
+        if (!j->blocks[j->path[n]].follows)
+            j->blocks[j->path[n]].made = LLVMInsertBasicBlockInContext(j->ctx, j->header, "jammed");
     LLVMBasicBlockRef rest = LLVMInsertBasicBlockInContext(j->ctx, j->header, "rest");
     for (int32_t n = 0; n < j->npath; n++)
-        make_block(j, &j->blocks[j->path[n]]);
+        if (!j->blocks[j->path[n]].follows)
+            make_stretch(j, j->path[n], &s, rest);
     for (int32_t n = 0; n < j->npath; n++) {
         const struct jam_block *at = &j->blocks[j->path[n]];
-        if (at->bb != j->header)
+        if (at->bb != j->header && !at->follows)
             fill_phis(j, at);
-        if (at->bb != j->latch)
-            make_branch(j, at, rest);
     }
     make_latch(j);
     LLVMValueRef last = LLVMGetBasicBlockTerminator(j->preheader);
-    LLVMSetSuccessor(last, 0, made_block(j, j->header));
+    LLVMSetSuccessor(last, 0, j->blocks[0].made);
     enter_rest(j, rest);
+    free(s.at);
+    free(s.first);
+    free(s.guards);
 }

@@ -39,6 +39,10 @@ bool prefetch_insert(LLVMModuleRef m, LLVMTargetDataRef data, bool by_panels);
 bool shared_reload(LLVMModuleRef m, LLVMTargetDataRef data, uint64_t shared_bytes,
                    unsigned simd_bits);
 
+/* alignment_tests.c. Part of warp_jam: what tests the low bits of an address that a loop steps
+ * along tests those that it begins with. */
+void move_alignment_tests(LLVMModuleRef m, LLVMValueRef fn);
+
 /* warp_jamming.c. During code generation: marks the branch at the end of a loop over warps. */
 void warp_jam_mark(LLVMValueRef branch);
 /* After the optimizer: several warps go through such loops side by side, where that is faster.
@@ -52,8 +56,9 @@ void strip_mine(LLVMModuleRef m, unsigned simd_bits, bool always);
 /* gather_scalarization.c. After strip_mine: what slow gathers load is loaded lane by lane. */
 void scalarize_gathers(LLVMModuleRef m, struct slow_gathers slow);
 
-/* mask_logic.c. After all but one of the others: masks of lanes that are integers stay that, or become vectors in
- * a way that suits a machine that has registers for masks, or has not. False: nothing was changed.
+/* mask_logic.c. After all but one of the others: masks of lanes that are integers stay that, or
+ * become vectors in a way that suits a machine that has registers for masks, or has not. False:
+ * nothing was changed.
  */
 bool mask_logic(LLVMModuleRef m, bool mask_registers);
 

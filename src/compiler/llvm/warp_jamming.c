@@ -417,6 +417,7 @@ static bool look_at(const struct jam *j, struct jam_instr *i, unsigned *reads, u
             is_private(j, LLVMGetOperand(v, 1)))
             return false;
         *writes = spaces_of(j, v);
+        i->writes = true;
         i->faults = *writes != FRAME &&
                     !(*writes == SHARED &&
                       in_shared(j, LLVMGetOperand(v, 1), LLVMTypeOf(LLVMGetOperand(v, 0))));
@@ -429,7 +430,8 @@ static bool look_at(const struct jam *j, struct jam_instr *i, unsigned *reads, u
                  !strncmp(name, "llvm.masked.scatter.", 20))
             *writes = spaces_of(j, v);
         else
-            return strip_is_pure(v) || computes(v);
+            return strip_is_pure(v) || computes(v) || !strncmp(name, "llvm.prefetch.", 14);
+        i->writes = *writes != 0;
         i->faults = true;
         return true;
     case LLVMFence:
@@ -502,8 +504,9 @@ void warp_jam_mark(LLVMValueRef branch)
     LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(ctx, MARK, sizeof MARK - 1), none);
 }
 
-/* Jams the loop of this latch, if it is one that can be and should be. */
-static bool jam_loop(struct jam *j, LLVMValueRef branch, bool always)
+/* Can the loop of this latch be jammed, and should it be? If so, it is, unless that is only asked.
+ */
+static bool jam_loop(struct jam *j, LLVMValueRef branch, bool always, bool ask)
 {
     enum { SLOTS = 16384 };
     j->slots = SLOTS;
@@ -515,8 +518,10 @@ static bool jam_loop(struct jam *j, LLVMValueRef branch, bool always)
     bool ok = find_loop(j, branch) && number_instructions(j) && find_phis(j) && find_path(j) &&
               carries_nothing(j) && check_memory(j);
     j->at_a_time = ok ? jam_choose(j, always) : 0;
-    if (j->at_a_time != 0)
+    if (j->at_a_time != 0 && !ask) {
+        jam_place_guards(j);
         jam_make(j);
+    }
     free(j->keys);
     free(j->numbers);
     free(j->blocks);
@@ -529,7 +534,7 @@ bool warp_jam(LLVMModuleRef m, unsigned simd_bits, uint64_t shared_bytes, bool a
 {
     LLVMContextRef ctx = LLVMGetModuleContext(m);
     unsigned mark = LLVMGetMDKindIDInContext(ctx, MARK, sizeof MARK - 1);
-    bool changed = false;
+    bool changed = false, moved = false;
     struct jam start = {.m = m,
                         .ctx = ctx,
                         .b = LLVMCreateBuilderInContext(ctx),
@@ -545,7 +550,13 @@ bool warp_jam(LLVMModuleRef m, unsigned simd_bits, uint64_t shared_bytes, bool a
             continue;
         LLVMSetMetadata(last, mark, NULL);
         struct jam j = start;
-        changed |= jam_loop(&j, last, always);
+        if (!jam_loop(&j, last, always, true))
+            continue;
+        if (!moved)
+            move_alignment_tests(m, start.fn);
+        moved = true;
+        j = start;
+        changed |= jam_loop(&j, last, always, false);
     }
     LLVMDisposeBuilder(start.b);
     return changed;

@@ -1,6 +1,7 @@
-/* warp_jamming.h: unroll-and-jam of the loops over a block's warps, in three files:
+/* warp_jamming.h: unroll-and-jam of the loops over a block's warps, in four files:
  * warp_jamming.c finds the loops and what they do on their usual path, jam_cost.c for which of them
- * it pays, and jammed_loops.c makes the loops that do that for several warps at a time. */
+ * it pays, jam_guards.c where that path's guards are tested, and jammed_loops.c makes the loops
+ * that do that for several warps at a time. */
 #ifndef WEIR_COMPILER_WARP_JAMMING_H
 #define WEIR_COMPILER_WARP_JAMMING_H
 
@@ -19,15 +20,21 @@ struct jam_instr {
     int32_t block;             /* its number */
     bool varies;               /* from warp to warp, or it acts: it is done for each warp */
     bool faults;               /* an access that may fault */
+    bool writes;               /* memory, other than the index of the warp */
     LLVMValueRef of[JAM_MOST]; /* what it is for each of the warps in the jammed loop */
 };
 
 struct jam_block {
-    LLVMBasicBlockRef bb, made; /* and in the jammed loop */
-    int32_t first, count;       /* instructions */
-    bool hot;                   /* on the usual path */
-    int8_t guard;               /* at its end: the successor that stays on the path; -1: both do */
-    int32_t order;              /* in the reverse postorder of hot blocks; -1: none */
+    LLVMBasicBlockRef bb;
+    LLVMBasicBlockRef made, end; /* in the jammed loop: where it begins, and its branch */
+    int32_t first, count;        /* instructions */
+    bool hot;                    /* on the usual path */
+    int8_t guard;                /* at its end: the successor that stays on the path; -1: both do */
+    int32_t order;               /* in the reverse postorder of hot blocks; -1: none */
+    int32_t next; /* the block that this one alone goes to and that is come to from here alone, with
+                     which it is one stretch; -1: none */
+    bool follows; /* ... it is such a block */
+    int32_t tested; /* where the guard is tested: here, or at the end of a block before a loop */
 };
 
 /* A phi of the header. */
@@ -72,6 +79,12 @@ bool jam_is_index_store(const struct jam *j, LLVMValueRef v);
 /* How many warps at a time, a divisor of their number; 0: it does not pay. `always`: as many as can
  * be, whether it pays or not. */
 unsigned jam_choose(const struct jam *j, bool always);
+
+/* The successors of a hot block that are hot, other than those of the latch; their number. */
+int jam_successors(const struct jam *j, int32_t b, int32_t to[2]);
+/* Finds stretches of hot blocks, and moves tests of guards to blocks before loops that do not
+ * change what they test: next, follows and tested of the blocks. */
+void jam_place_guards(struct jam *j);
 
 /* Makes the jammed loop in front of the original one, which goes on where the former leaves the
  * usual path. */

@@ -29,6 +29,9 @@ enum { LOCKED_AHEAD = 2 };
 /* The same where only the last step of an address is known. */
 enum { LAST_AHEAD = 4 };
 
+/* The same of rows that all warps read one after the other. */
+enum { ROWS_AHEAD = 16 };
+
 struct warp_interleave {
     uint32_t offset;        /* in a frame: the resume point where the warp has yielded, or 0 */
     LLVMValueRef left_slot; /* i32: iterations left before it does */
@@ -212,6 +215,16 @@ static bool loops_over_barrier(const struct codegen *cg)
     return false;
 }
 
+/* Is it a row of memory that all warps read, in the loop in which they therefore take turns
+ * (warp_interleaving.c)? */
+static bool shared_by_warps(const struct codegen *cg, int32_t reg)
+{
+    const struct jkernel *k = cg->k;
+    return k->barrier_loop != 0 && cg->in_converged_copy && cg->cur != NULL && cg->cur->loop >= 0 &&
+           k->blocks[cg->cur->loop].first == k->barrier_loop - 1 && !k->opt->checked &&
+           k->regs[reg].alike && !is_uniform(&k->regs[reg].uniformity);
+}
+
 /* i64: the value of a register that all lanes have in common, 1 for none. */
 static LLVMValueRef factor_of(struct codegen *cg, int32_t reg)
 {
@@ -271,11 +284,14 @@ void interleave_prefetch(struct codegen *cg, const struct ptx_operand *at, unsig
     if (ahead == 0 || !jit_grid_growth(k, cg->cur->loop, at->reg, &g)) {
         if (n == 1 && in_long_stride(cg, at->reg))
             prefetch_along(cg, p[0], bytes);
-        if (!loops_over_barrier(cg) || !jit_loop_growth(k, cg->cur->loop, at->reg, &g) ||
+        bool shared = shared_by_warps(cg, at->reg);
+        if ((!shared && !loops_over_barrier(cg)) ||
+            !jit_loop_growth(k, cg->cur->loop, at->reg, &g) ||
             (g.step < 0 && g.factor < 0 && g.times < LINE && g.times > -LINE))
             return;
-        ahead = 1;
+        ahead = shared ? ROWS_AHEAD : 1;
         cache = 2;
+        n = k->regs[at->reg].repeats ? 1 : n;
     }
     LLVMValueRef step = c64(cg, (uint64_t)(g.times * ahead));
     step = LLVMBuildMul(b, step, factor_of(cg, g.step), "");
