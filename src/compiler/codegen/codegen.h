@@ -97,7 +97,10 @@ struct codegen {
     LLVMValueRef leaving;              /* (memory/defined.c) i32, NULL: not made yet */
     struct defined_registers *defined; /* (memory/defined.c), NULL: not looked at yet */
     struct told_instrs *told;          /* (memory/access_told.c), NULL: none yet */
-    LLVMValueRef safe;                 /* SAFE_BYTES readable ones for inactive lanes */
+    LLVMValueRef safe; /* SAFE_BYTES of zeros for inactive lanes to read. What was on the stack
+                          before may be subnormal as a float, and arithmetic on those takes a CPU
+                          some 150 cycles, whether anybody wants the result or not */
+    LLVMValueRef sink; /* 8 bytes for what nobody wants to be stored */
     LLVMValueRef safe_opaque; /* the same, unknown to LLVM, which would rather branch than load from
                                  a variable that nobody writes */
     LLVMValueRef slots[SHARED_SLOTS]; /* NULL: not made yet */

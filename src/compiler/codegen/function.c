@@ -577,8 +577,11 @@ static void prologue(struct codegen *cg)
     cg->block.nthreads = block_field(cg, BLOCK_FIELD(nthreads), cg->i32, true);
     check_begin(cg);
     cg->safe = new_slot(cg, LLVMArrayType2(cg->i8, SAFE_BYTES), "safe");
-    LLVMSetAlignment(cg->safe, 16); /* whole vectors may be stored here */
+    LLVMSetAlignment(cg->safe, 16);
+    LLVMTypeRef zeros = LLVMVectorType(cg->i32, SAFE_BYTES / 4);
+    LLVMSetAlignment(LLVMBuildStore(b, LLVMConstNull(zeros), cg->safe), 16);
     cg->safe_opaque = k->one_lane ? cg->safe : opaque(cg, cg->safe);
+    cg->sink = new_slot(cg, cg->i64, "sink");
     cg->regions->phase_slot = new_slot(cg, cg->i32, "phase");
     cg->regions->spun_slot = new_slot(cg, cg->i32, "spun");
     cg->live_slot = new_slot(cg, cg->i32, "live");

@@ -65,12 +65,13 @@ LLVMValueRef speculative_select(struct codegen *cg, LLVMValueRef yes, LLVMValueR
     return LLVMBuildBitCast(b, v, type, "");
 }
 
-/* Speculated code whose effects are not wanted accesses safe memory. */
-static LLVMValueRef speculative_pointer(struct codegen *cg, const struct access *a, LLVMValueRef p)
+/* Speculated code whose effects are not wanted accesses `instead`. */
+static LLVMValueRef speculative_pointer(struct codegen *cg, const struct access *a, LLVMValueRef p,
+                                        LLVMValueRef instead)
 {
     if (cg->serialized->executes == NULL || (a->space == PTX_SPACE_PARAM && a->at->reg < 0))
         return p;
-    return speculative_select(cg, p, cg->safe_opaque);
+    return speculative_select(cg, p, instead);
 }
 
 /* ---- shuffles for vector elements ---- */
@@ -415,7 +416,7 @@ bool emit_load(struct codegen *cg, const struct ptx_instr *i)
         for (int s = 0; s < nsegs(a.uniformity.seg); s++) {
             LLVMValueRef p = mem_pointer(cg, &a, a.uniformity.seg, s);
             mem_check_pointer(cg, &a, p, a.uniformity.seg, s);
-            p = speculative_pointer(cg, &a, p);
+            p = speculative_pointer(cg, &a, p, cg->safe_opaque);
             if (a.uniformity.seg != SEG_WARP && cg->mask != NULL)
                 p = LLVMBuildSelect(cg->alu.b, mem_segment_active(cg, a.uniformity.seg, s), p,
                                     cg->safe, "");
@@ -598,7 +599,7 @@ static void store_uniform(struct codegen *cg, const struct access *a,
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef p = mem_pointer(cg, a, SEG_WARP, 0);
     mem_check_pointer(cg, a, p, SEG_WARP, 0);
-    p = speculative_pointer(cg, a, p);
+    p = speculative_pointer(cg, a, p, cg->sink);
     if (is_atomic_vector(a)) {
         LLVMValueRef all = LLVMGetPoison(LLVMVectorType(a->elem, (unsigned)a->vec));
         for (int k = 0; k < a->vec; k++)
