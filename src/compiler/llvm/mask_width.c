@@ -305,6 +305,75 @@ static void visit(struct mask_width *m, LLVMValueRef i)
     m->changed = true;
 }
 
+/* ---- tests of all lanes ---- */
+
+enum { REGISTER = 256 };
+
+static bool is_used_once(LLVMValueRef v)
+{
+    LLVMUseRef use = LLVMGetFirstUse(v);
+    return use != NULL && LLVMGetNextUse(use) == NULL;
+}
+
+/* The comparison of words of which an integer has the bits, for one user; NULL: there is none. */
+static LLVMValueRef compared_words(const struct mask_width *m, LLVMValueRef bits)
+{
+    LLVMValueRef mask = is_op(bits, LLVMBitCast) ? LLVMGetOperand(bits, 0) : NULL;
+    if (mask == NULL || !is_mask(m, mask) || !is_op(mask, LLVMICmp) || !is_used_once(bits) ||
+        !is_used_once(mask))
+        return NULL;
+    unsigned width = element_bits(m, LLVMTypeOf(LLVMGetOperand(mask, 0)));
+    return width >= WORD && lanes_of(mask) * width > REGISTER ? mask : NULL;
+}
+
+/* i32: 1 where a register is zero, else 0. */
+static LLVMValueRef is_zero(const struct mask_width *m, LLVMValueRef v)
+{
+    static const char name[] = "llvm.x86.avx.ptestz.256";
+    LLVMModuleRef module = LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInsertBlock(m->b)));
+    unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(module, id, NULL, 0);
+    LLVMTypeRef words = LLVMVectorType(LLVMInt64TypeInContext(m->ctx), REGISTER / 64);
+    v = LLVMBuildBitCast(m->b, v, words, "");
+    LLVMValueRef args[2] = {v, v};
+    return LLVMBuildCall2(m->b, LLVMGlobalGetValueType(f), f, args, 2, "");
+}
+
+/* Whether all lanes of two vectors are equal is asked of the bits of a comparison, which LLVM packs
+ * from words to bytes. The bits in which the vectors differ need no more than an `or`. */
+static void test_differences(struct mask_width *m, LLVMValueRef i)
+{
+    bool equality = is_op(i, LLVMICmp) &&
+                    (LLVMGetICmpPredicate(i) == LLVMIntEQ || LLVMGetICmpPredicate(i) == LLVMIntNE);
+    LLVMValueRef with = equality ? LLVMGetOperand(i, 1) : NULL;
+    LLVMValueRef compared = equality ? compared_words(m, LLVMGetOperand(i, 0)) : NULL;
+    if (compared == NULL || LLVMIsAConstantInt(with) == NULL)
+        return;
+    LLVMIntPredicate p = LLVMGetICmpPredicate(compared);
+    bool all = (p == LLVMIntNE && LLVMIsNull(with)) ||
+               (p == LLVMIntEQ && with == LLVMConstAllOnes(LLVMTypeOf(with)));
+    if (!all)
+        return;
+    LLVMValueRef x = LLVMGetOperand(compared, 0), any = NULL;
+    unsigned width = element_bits(m, LLVMTypeOf(x)), each = REGISTER / width;
+    if (LLVMGetTypeKind(LLVMGetElementType(LLVMTypeOf(x))) != LLVMIntegerTypeKind)
+        return;
+    LLVMPositionBuilderBefore(m->b, i);
+    x = LLVMBuildXor(m->b, x, LLVMGetOperand(compared, 1), "");
+    for (unsigned from = 0; from < lanes_of(compared); from += each) {
+        LLVMValueRef lane[MAX_LANES];
+        for (unsigned l = 0; l < each; l++)
+            lane[l] = LLVMConstInt(m->i32, from + l, false);
+        LLVMValueRef part = LLVMBuildShuffleVector(m->b, x, LLVMGetPoison(LLVMTypeOf(x)),
+                                                   LLVMConstVector(lane, each), "");
+        any = any == NULL ? part : LLVMBuildOr(m->b, any, part, "");
+    }
+    LLVMValueRef zero = is_zero(m, any), none = LLVMConstNull(m->i32);
+    p = LLVMGetICmpPredicate(i) == LLVMIntEQ ? LLVMIntNE : LLVMIntEQ;
+    LLVMReplaceAllUsesWith(i, LLVMBuildICmp(m->b, p, zero, none, ""));
+    m->changed = true;
+}
+
 bool mask_width(LLVMModuleRef module)
 {
     LLVMContextRef ctx = LLVMGetModuleContext(module);
@@ -319,10 +388,12 @@ bool mask_width(LLVMModuleRef module)
                  b = LLVMGetNextBasicBlock(b))
                 for (LLVMValueRef i = LLVMGetFirstInstruction(b); i != NULL;
                      i = LLVMGetNextInstruction(i)) {
-                    if (pass == 0)
+                    if (pass == 0) {
                         visit(&m, i);
-                    else if (is_lane_test(&m, i, &t))
+                        test_differences(&m, i);
+                    } else if (is_lane_test(&m, i, &t)) {
                         give_users(&m, i, &t);
+                    }
                 }
     LLVMDisposeBuilder(m.b);
     return m.changed;
