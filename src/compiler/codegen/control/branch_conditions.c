@@ -284,6 +284,7 @@ static bool is_index_compare(struct bound_condition *c, int32_t before,
         return false;
     r->type = r->i->types[0];
     r->same = ptx_has(r->i, PTX_M_eq) || ptx_has(r->i, PTX_M_ne);
+    r->less = false;
     if (!r->same && !orders(r->i, &r->less))
         return false;
     r->equal = ptx_has(r->i, PTX_M_le) || ptx_has(r->i, PTX_M_ge) || ptx_has(r->i, PTX_M_ls) ||
