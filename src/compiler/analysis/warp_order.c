@@ -25,7 +25,7 @@ static bool is_shared(const struct ptx_instr *i)
     return i->nspaces > 0 && i->spaces[0] == PTX_SPACE_SHARED;
 }
 
-/* Does each thread of the block read the same place? */
+/* Do all warps of the block read the same place, or the same row? */
 static bool reads_one_place(const struct jkernel *k, const struct ptx_instr *i)
 {
     if (i->op != PTX_OP_ld || !is_shared(i))
