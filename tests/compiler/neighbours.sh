@@ -134,32 +134,18 @@ st.global.f32 [%a2], %v1;
 ret;
 }
 PTX
+rows_ptx=$(dirname "$0")/rows.ptx
 # What follows a quotient is there for warps in one row, for groups of eight lanes in one each, and as it was.
-cat > "$dir/rows.ptx" <<'PTX'
-.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry k(.param .u64 image, .param .u32 width, .param .u32 pitch)
-{
-.reg .b32 %i<9>; .reg .b64 %p, %o; .reg .f32 %v;
-ld.param.u64 %p, [image]; ld.param.u32 %i5, [width]; ld.param.u32 %i6, [pitch];
-mov.u32 %i0, %tid.x; mov.u32 %i1, %ctaid.x; mad.lo.s32 %i2, %i1, 256, %i0;
-div.s32 %i3, %i2, %i5; rem.s32 %i4, %i2, %i5; mad.lo.s32 %i7, %i3, %i6, %i4;
-mul.wide.s32 %o, %i7, 4; add.s64 %o, %p, %o;
-ld.global.f32 %v, [%o]; st.global.f32 [%o+4096], %v;
-ret;
-}
-PTX
-rows=$("$weir" dump --uniformity --block 256 "$dir/rows.ptx" | sed -n 's/^.*(line [0-9]*)  %i4: //p' | sort | tr '\n' ',')
+rows=$("$weir" dump --uniformity --block 256 "$rows_ptx" | sed -n 's/^.*(line [0-9]*)  %i4: //p' | sort | tr '\n' ',')
 [ "$rows" = "divergent (likely stride 1),seg 32 stride 1,seg 8 stride 1," ] || {
     echo "quotients of neighbours: '$rows'" >&2
     status=1
 }
 # So it is where compilers have made shifts of a division by a power of two.
 sed -e 's/^div\.s32.*/shr.s32 %i8, %i2, 31; shr.u32 %i11, %i8, 26; add.s32 %i9, %i2, %i11; shr.s32 %i3, %i9, 6; and.b32 %i10, %i9, -64; sub.s32 %i4, %i2, %i10;\nmad.lo.s32 %i7, %i3, %i6, %i4;/' \
-    -e 's/%i<9>/%i<12>/' "$dir/rows.ptx" > "$dir/shifts.ptx"
+    -e 's/%i<9>/%i<12>/' "$rows_ptx" > "$dir/shifts.ptx"
 sed -e 's/^div\.s32.*/shr.u32 %i3, %i2, 6; and.b32 %i4, %i2, 63;\nmad.lo.s32 %i7, %i3, %i6, %i4;/' \
-    -e 's/%i1, 256, %i0/%i1, 200, %i0/' "$dir/rows.ptx" > "$dir/unsigned_shifts.ptx"
+    -e 's/%i1, 256, %i0/%i1, 200, %i0/' "$rows_ptx" > "$dir/unsigned_shifts.ptx"
 for kind in shifts unsigned_shifts; do
     rows=$("$weir" dump --uniformity --block 200 "$dir/$kind.ptx" | sed -n 's/^.*(line [0-9]*)  %i4: //p' | sort | tr '\n' ',')
     [ "$rows" = "divergent (likely stride 1),seg 32 stride 1,seg 8 stride 1," ] || {

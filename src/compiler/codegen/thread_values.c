@@ -105,8 +105,11 @@ static uint64_t result(const struct ptx_instr *i, const uint64_t *s, unsigned bi
         return is_signed ? (uint64_t)((int64_t)product >> bits) : product >> bits;
     }
     case PTX_OP_mad: return s[0] * s[1] + s[2];
-    case PTX_OP_shl: return s[0] << s[1];
-    case PTX_OP_shr: return is_signed ? (uint64_t)((int64_t)s[0] >> s[1]) : s[0] >> s[1];
+    case PTX_OP_shl: return s[1] < bits ? s[0] << s[1] : 0; /* all bits are shifted out */
+    case PTX_OP_shr:
+        if (s[1] >= bits)
+            return is_signed && (int64_t)s[0] < 0 ? UINT64_MAX : 0;
+        return is_signed ? (uint64_t)((int64_t)s[0] >> s[1]) : s[0] >> s[1];
     case PTX_OP_and: return s[0] & s[1];
     case PTX_OP_or: return s[0] | s[1];
     case PTX_OP_xor: return s[0] ^ s[1];
@@ -114,6 +117,7 @@ static uint64_t result(const struct ptx_instr *i, const uint64_t *s, unsigned bi
     }
 }
 
+/* Whether it can be told does not depend on the thread. */
 static bool eval_register(struct eval *v, int32_t reg, uint64_t *out)
 {
     const struct jreg *r = &v->k->regs[reg];
@@ -133,8 +137,6 @@ static bool eval_register(struct eval *v, int32_t reg, uint64_t *out)
         unsigned read = n == 3 && wide ? 2 * bits : shifts && n == 2 ? 32 : bits;
         s[n - 1] = extend(s[n - 1], read, is_signed && !(shifts && n == 2));
     }
-    if (shifts && s[1] >= bits)
-        return false;
     unsigned made = wide                  ? 2 * bits
                     : i->op == PTX_OP_cvt ? ptx_type_bits((enum ptx_type)i->types[0])
                                           : bits;

@@ -49,6 +49,27 @@ template <int D> static void try_values(dim3 block)
     cudaFree(out);
 }
 
+/* Quotients shifted by the thread's index: from 32 on nothing is left, or the sign. */
+static __global__ void shifted(unsigned *out)
+{
+    unsigned t = threadIdx.x, left, right, q = t / 34;
+    asm("shl.b32 %0, %1, %2;" : "=r"(left) : "r"(q + 5), "r"(t));
+    asm("shr.s32 %0, %1, %2;" : "=r"(right) : "r"(q - 100), "r"(t));
+    out[t] = q * 17 + left + right * 3;
+}
+
+static void try_shifted(unsigned *out)
+{
+    unsigned got[256];
+    shifted<<<1, 256>>>(out);
+    CHECK_EQ_INT(cudaMemcpy(got, out, sizeof got, cudaMemcpyDefault), cudaSuccess);
+    for (unsigned t = 0; t < 256; t++) {
+        unsigned q = t / 34, left = t < 32 ? (q + 5) << t : 0;
+        unsigned right = (unsigned)((int)(q - 100) >> (t < 31 ? t : 31));
+        CHECK_EQ_INT(got[t], q * 17 + left + right * 3);
+    }
+}
+
 /* A block's tile of BX by BY elements with one around it, from an image that goes on at its edges.
  */
 template <int BX, int BY> static __global__ void tiles(const short *in, int *out)
@@ -105,6 +126,7 @@ int main()
     CHECK_EQ_INT(cudaMalloc(&in, image.size() * 2), cudaSuccess);
     CHECK_EQ_INT(cudaMalloc(&out, image.size() * 4), cudaSuccess);
     cudaMemcpy(in, image.data(), image.size() * 2, cudaMemcpyDefault);
+    try_shifted((unsigned *)out);
     try_tiles<32, 8>(in, out), try_tiles<16, 16>(in, out), try_tiles<32, 4>(in, out);
     try_tiles<8, 8>(in, out), try_tiles<64, 16>(in, out), try_tiles<20, 8>(in, out);
     return check_done();
