@@ -1,12 +1,14 @@
 /* fatbin: PTX in the container that CUDA programs carry their device code in.
  *
  * Layout (little-endian, all offsets in bytes):
- *   header   0 u32 0xBA55ED50   4 u16 version 1   6 u16 header size 16   8 u64 bytes that follow
- *   entry    0 u16 kind 1 (PTX)   2 u16 0x101   4 u32 header size 80   8 u64 payload size, padded
- * to 8 16 u32 0 (raw)   20 u32 offset of the options, 64   24 u16 ISA minor   26 u16 ISA major 28
- * u32 architecture   32 u32, 36 u32 source name (none)   40 u64 flags   56 u64 0 (raw) 64 u32
- * offset of the options' text, 72   68 u32 its length, 0   72 the text, a NUL, padded to 8 payload
- * the PTX text, ended by a NUL and padded with more
+ *   header  0 u32 0xBA55ED50   4 u16 version 1   6 u16 header size 16
+ *           8 u64 bytes that follow
+ *   entry   0 u16 kind 1 (PTX)   2 u16 0x101   4 u32 header size 80
+ *           8 u64 payload size, padded to 8   16 u32 0 (raw)   20 u32 offset of the options, 64
+ *           24 u16 ISA minor   26 u16 ISA major   28 u32 architecture
+ *           32 u32, 36 u32 source name (none)   40 u64 flags   56 u64 0 (raw)
+ *           64 u32 offset of the options' text, 72   68 u32 its length, 0   72 a NUL, padded to 8
+ *   payload the PTX text, ended by a NUL and padded with more
  *
  * Device code of two forms has the one for GPUs as the payload, and Weir's own in the entry's
  * header, which says how long it is: after the options stands a struct fatbin_own, then the text.
