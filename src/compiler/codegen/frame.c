@@ -106,38 +106,109 @@ static unsigned stored_lanes(const struct codegen *cg, int32_t reg, LLVMValueRef
     return n;
 }
 
+void frame_choose(struct codegen *cg)
+{
+    struct jkernel *k = cg->k;
+    for (int32_t r = 1; r < k->nresume; r++)
+        EACH_BIT (reg, cg->frame->resume_live[r], (int32_t)k->nregs)
+            if (!k->regs[reg].remat && (!frame_once(cg, reg) || interleave_needs(cg, reg)))
+                cg->regs[reg].frame_offset = 0; /* until frame_allocate */
+}
+
+/* A place in the frame, and the registers that lie there. They have the same type and the same
+ * lanes: code that takes a few lanes at a time may write one's before it has read all of
+ * another's. */
+struct frame_place {
+    uint32_t offset;
+    int32_t first;    /* one of them */
+    uint64_t *points; /* resume points that one of them outlives */
+};
+struct frame_places {
+    struct frame_place *items;
+    size_t count, cap;
+};
+
+/* Bytes of a register in the frame. */
+static uint32_t register_bytes(const struct codegen *cg, int32_t reg)
+{
+    const struct jreg *r = &cg->k->regs[reg];
+    bool vec = r->uniformity.seg == SEG_NONE;
+    uint32_t bytes = (ptx_type_bits((enum ptx_type)r->type) + 7) / 8;
+    if (vec)
+        return r->type == PTX_PRED ? 4 : bytes * stored_lanes(cg, reg, NULL);
+    uint32_t n = (uint32_t)nsegs(r->uniformity.seg);
+    return bytes * n + (r->uniformity.brk != 0 ? 4 * n : 0);
+}
+
+static bool same_shape(const struct codegen *cg, int32_t a, int32_t b)
+{
+    const struct jreg *ra = &cg->k->regs[a], *rb = &cg->k->regs[b];
+    return ra->uniformity.seg == rb->uniformity.seg &&
+           (ra->uniformity.brk != 0) == (rb->uniformity.brk != 0) &&
+           (ra->type == PTX_PRED) == (rb->type == PTX_PRED) &&
+           ptx_type_bits((enum ptx_type)ra->type) == ptx_type_bits((enum ptx_type)rb->type) &&
+           cg->regs[a].ignored_bits == cg->regs[b].ignored_bits;
+}
+
+/* Resume points that a register outlives, as a bit set. */
+static void outlived(const struct codegen *cg, int32_t reg, uint64_t *points)
+{
+    bit_clear_all(points, cg->k->nresume);
+    for (int32_t r = 1; r < cg->k->nresume; r++)
+        if (bit_get(cg->frame->resume_live[r], reg))
+            bit_set(points, r);
+}
+
+/* A place for a register: with others that outlive other resume points, or a new one at the end
+ * (*end). Registers that lie in the frame all the time have one of their own. */
+static void take_place(struct codegen *cg, int32_t reg, struct frame_places *places,
+                       uint64_t *points, uint32_t *end)
+{
+    struct jkernel *k = cg->k;
+    outlived(cg, reg, points);
+    for (size_t n = 0; n < places->count && !cg->regs[reg].framed; n++) {
+        struct frame_place *p = &places->items[n];
+        if (!same_shape(cg, p->first, reg) || bit_intersects(p->points, points, k->nresume))
+            continue;
+        bit_union(p->points, points, k->nresume);
+        cg->regs[reg].frame_offset = p->offset;
+        return;
+    }
+    uint32_t bytes = register_bytes(cg, reg);
+    bool vec = k->regs[reg].uniformity.seg == SEG_NONE;
+    uint32_t element = (ptx_type_bits((enum ptx_type)k->regs[reg].type) + 7) / 8;
+    uint32_t align = !vec ? element : bytes >= 64 ? 64 : bytes;
+    uint32_t at = (*end + align - 1) / align * align;
+    cg->regs[reg].frame_offset = at;
+    *end = at + bytes;
+    if (cg->regs[reg].framed)
+        return;
+    struct frame_place own = {at, reg, arena_alloc(&k->arena, bit_bytes(k->nresume))};
+    bit_copy(own.points, points, k->nresume);
+    vec_push(places, own);
+}
+
 void frame_allocate(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
-    uint64_t *any = arena_alloc(&k->arena, bit_bytes((int32_t)k->nregs));
-    uint32_t at = cg->frame->bytes;
+    struct frame_places places = {0};
+    uint64_t *points = arena_alloc(&k->arena, bit_bytes(k->nresume));
     bool vectors = false;
-    for (int32_t r = 1; r < k->nresume; r++)
-        bit_union(any, cg->frame->resume_live[r], (int32_t)k->nregs);
     /* small registers first, then vectors on cache lines of their own */
     for (int pass = 0; pass < 2; pass++) {
-        EACH_BIT (r, any, (int32_t)k->nregs) {
-            const struct jreg *reg = &k->regs[r];
-            bool vec = reg->uniformity.seg == SEG_NONE;
-            uint32_t bytes = (ptx_type_bits((enum ptx_type)reg->type) + 7) / 8;
-            if (vec && reg->type == PTX_PRED)
-                bytes = 4;
-            else if (vec)
-                bytes *= stored_lanes(cg, r, NULL);
-            if (reg->remat || (vec && bytes >= 64) != (pass == 1) ||
-                (frame_once(cg, r) && !interleave_needs(cg, r)))
+        places.count = 0;
+        for (int32_t reg = 0; reg < (int32_t)k->nregs; reg++) {
+            bool vec = k->regs[reg].uniformity.seg == SEG_NONE;
+            if (cg->regs[reg].frame_offset == UINT32_MAX ||
+                (vec && register_bytes(cg, reg) >= 64) != (pass == 1))
                 continue;
-            uint32_t align = vec && bytes >= 64 ? 64 : bytes;
             vectors |= vec;
-            at = (at + align - 1) / align * align;
-            cg->regs[r].frame_offset = at;
-            at += vec ? bytes : bytes * (uint32_t)nsegs(reg->uniformity.seg);
-            if (reg->uniformity.brk != 0)
-                at += 4 * (uint32_t)nsegs(reg->uniformity.seg);
+            take_place(cg, reg, &places, points, &cg->frame->bytes);
         }
     }
-    cg->frame->scalars = vectors ? 0 : (at + 7) & ~7u;
-    cg->frame->bytes = (at + 63) & ~63u;
+    free(places.items);
+    cg->frame->scalars = vectors ? 0 : (cg->frame->bytes + 7) & ~7u;
+    cg->frame->bytes = (cg->frame->bytes + 63) & ~63u;
 }
 
 static void transfer_word(struct codegen *cg, LLVMValueRef slot, uint32_t offset, bool save)

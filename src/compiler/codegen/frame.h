@@ -21,7 +21,10 @@ struct frame_layout {
 
 /* Numbers the resume points and finds what outlives each. */
 void frame_resume_points(struct codegen *cg);
-/* Assigns every register that outlives one a location in the frame. */
+/* Decides which registers the frame has: those that outlive one. */
+void frame_choose(struct codegen *cg);
+/* Assigns each of them a place in the frame, which it may share with others; after
+ * memory_registers_choose. */
 void frame_allocate(struct codegen *cg);
 /* Is a register that outlives a resume point kept once for the whole block? */
 bool frame_once(const struct codegen *cg, int32_t reg);
@@ -35,13 +38,13 @@ void frame_rematerialize(struct codegen *cg, int32_t r);
 /* ---- frame_remat.c ---- */
 
 /* Decides what need not be kept at resume points, as it follows from what is; before
- * frame_allocate. */
+ * frame_choose. */
 void remat_choose(struct codegen *cg);
 
 /* ---- memory_registers.c ---- */
 
 /* Assigns memory to the fragments of matrices, and decides which registers stay in the frame; after
- * frame_allocate. */
+ * frame_choose. */
 void memory_registers_choose(struct codegen *cg);
 /* A region begins: registers in the frame are those of its warp, cg->frame_w. */
 void memory_registers_region(struct codegen *cg);

@@ -700,9 +700,10 @@ bool emit_kernel(struct codegen *cg)
     interleave_init(cg);
     counter_init(cg);
     remat_choose(cg);
+    frame_choose(cg);
+    memory_registers_choose(cg);
     frame_allocate(cg);
     osr_init(cg);
-    memory_registers_choose(cg);
     batch_init(cg);
     deferred_init(cg);
     for (int32_t r = 0; r < k->nresume; r++)
