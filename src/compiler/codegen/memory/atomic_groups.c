@@ -519,8 +519,7 @@ static void store_single(struct codegen *cg, LLVMValueRef lane, void *arg)
     LLVMPositionBuilderAtEnd(b, done);
 }
 
-/* What the active lanes' elements are now, as a vector. */
-static LLVMValueRef gather_olds(struct codegen *cg, const struct atomic *a, LLVMValueRef addr)
+LLVMValueRef atomic_gather(struct codegen *cg, const struct atomic *a, LLVMValueRef addr)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMTypeRef t = LLVMVectorType(a->elem, JIT_WARP), pv = LLVMVectorType(cg->ptr, JIT_WARP);
@@ -537,7 +536,7 @@ static void update_lanes(struct codegen *cg, struct atomic *a, LLVMValueRef addr
     if (!a->may_skip)
         prefetch_lanes(cg, a, lanes);
     if (a->flushes && !a->generic) {
-        LLVMValueRef old = gather_olds(cg, a, addr);
+        LLVMValueRef old = atomic_gather(cg, a, addr);
         struct atomic sums = *a;
         sums.flush = LLVMConstInt(cg->i1, 1, false);
         LLVMValueRef sum = atomic_apply(cg, &sums, old, v, NULL);
@@ -556,7 +555,7 @@ static void drop_unchanging(struct codegen *cg, const struct atomic *a, LLVMValu
                             LLVMValueRef v, LLVMBasicBlockRef none)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef old = gather_olds(cg, a, addr);
+    LLVMValueRef old = atomic_gather(cg, a, addr);
     LLVMValueRef lanes = lanes_that_change(cg, a, old, v, mask_bits(cg));
     LLVMBasicBlockRef some = new_bb(cg, "some_change");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, lanes, c32(cg, 0), ""), some, none);

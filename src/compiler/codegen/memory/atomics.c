@@ -311,9 +311,9 @@ static bool describe(struct codegen *cg, const struct ptx_instr *i, struct atomi
         a->packed = bits == 32 ? LLVMVectorType(h, 2) : h;
     }
     a->is_signed = ptx_type_is_signed((enum ptx_type)a->type);
-    a->may_skip =
-        !mem_orders(i) && !a->shared && !is_float && !is_half && a->bytes <= 8 &&
-        (a->op == PTX_M_min || a->op == PTX_M_max || a->op == PTX_M_and || a->op == PTX_M_or);
+    a->may_skip = !mem_orders(i) && !a->shared && !is_float && !is_half && a->bytes <= 8 &&
+                  (a->op == PTX_M_min || a->op == PTX_M_max || a->op == PTX_M_and ||
+                   a->op == PTX_M_or || a->op == PTX_M_cas);
     return true;
 }
 
@@ -345,7 +345,8 @@ static void emit_one_lane(struct codegen *cg, const struct ptx_instr *i, const s
             atomic_update_unread(cg, a, here, v[0]);
             continue;
         }
-        LLVMValueRef old = atomic_update(cg, a, here, v[0], v[1]);
+        LLVMValueRef old = a->op == PTX_M_cas ? atomic_swap(cg, a, here, v[0], v[1])
+                                              : atomic_update(cg, a, here, v[0], NULL);
         if (i->op == PTX_OP_atom && vector_element(&i->operands[0], k)->kind == PTX_OPR_REG)
             write_uniform(cg, vector_element(&i->operands[0], k)->reg, old, a->type);
     }
@@ -489,7 +490,8 @@ bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
         ((!wants && sum_chain_add(cg, i, &a, v[0], addr)) ||
          deferred_add(cg, i, &a, at, v[0], addr) || atomic_combined(cg, &a, at, v[0], addr, olds) ||
          (!wants && a.op != PTX_M_cas && unrolled(cg, &a, at, data)) ||
-         atomic_grouped(cg, &a, at, v[0], addr, olds))) {
+         atomic_grouped(cg, &a, at, v[0], addr, olds) ||
+         atomic_swapped(cg, &a, v[0], c, addr, olds))) {
         if (wants)
             write_vector(cg, i->operands[0].reg, old, a.type);
         check_acquired(cg, i, strong, mem_space(i), wants ? a.bytes : 0);

@@ -78,6 +78,18 @@ bool atomic_grouped(struct codegen *cg, struct atomic *a, const struct ptx_opera
 void atomic_update_lanes(struct codegen *cg, const struct atomic *a, LLVMValueRef lanes,
                          LLVMTypeRef row, bool one);
 
+/* What the active lanes' elements are now, as a vector. */
+LLVMValueRef atomic_gather(struct codegen *cg, const struct atomic *a, LLVMValueRef addr);
+
+/* ---- compare_swap.c ---- */
+
+/* Lanes of a compare-and-swap that orders nothing. False: not one. old: as above. */
+bool atomic_swapped(struct codegen *cg, struct atomic *a, LLVMValueRef v, LLVMValueRef c,
+                    LLVMValueRef addr, LLVMValueRef *old);
+/* One of them, of a lane alone. */
+LLVMValueRef atomic_swap(struct codegen *cg, const struct atomic *a, LLVMValueRef p, LLVMValueRef x,
+                         LLVMValueRef c);
+
 /* ---- sum_chains.c ---- */
 
 /* A sum of floats that others follow, or the last of these. False: it is to be made by itself. */
