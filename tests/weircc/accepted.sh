@@ -492,4 +492,33 @@ run weircc -c a.cu
 fails
 says "reference to __host__ function 'C' in __host__ __device__ function"
 says_not "must explicitly initialize"
+
+# However many there are, clang is asked twice, and reads the source once more for the mended text.
+{
+    echo 'template <class T> __device__ int x(T v) { return v.x; }'
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
+        echo "__global__ void k$i(int *p) { auto v = threadIdx; *p = x(v) + $i; }"
+    done
+    echo 'struct S { int v; template <class U> int add(U u) const; };'
+    echo 'template <class V> __device__ int S::add(V value) const { return v + value; }'
+    echo '__global__ void k(int *p) { *p = S{*p}.add(3); }'
+} >a.cu
+run weircc -c a.cu --time times
+ok
+run grep -c 'clang (device)' times
+says "2"
+run grep -c 'clang (preprocess)' times
+says "2" # the host half once, too
+# What it refuses for good is shown up to clang's own number.
+{
+    echo 'struct S {};'
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
+        echo "void f$i() { S s = $i; }"
+    done
+} >a.cu
+run weircc -c a.cu
+fails
+says "a.cu:21:"
+says_not "a.cu:22:"
+says "too many errors emitted"
 done_

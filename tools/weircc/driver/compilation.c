@@ -87,6 +87,55 @@ void add_launch_options(struct strlist *argv, const struct cmdline *options)
         list_add(argv, "-gline-directives-only");
 }
 
+/* Whether the user has chosen how many errors clang shows. */
+static bool has_error_limit(const struct cmdline *options)
+{
+    const struct strlist *lists[] = {&options->list[OPT_compiler_options],
+                                     &options->unknown_compiler};
+    for (size_t k = 0; k < WEIR_COUNT(lists); k++)
+        for (size_t i = 0; i < lists[k]->count; i++)
+            if (strncmp(lists[k]->items[i], "-ferror-limit=", 14) == 0)
+                return true;
+    return false;
+}
+
+/* All that is to be learnt, at once; messages_limit leaves clang's own number of those to show. */
+static void add_error_limit(const struct compilation *c, struct strlist *argv)
+{
+    if (c->mend || !has_error_limit(&c->dr->options))
+        list_add(argv, "-ferror-limit=0");
+}
+
+/* Preprocesses the source into a file. Each try needs the text anew, but clang reads it only once
+ * for the same command. */
+static int preprocess(struct compilation *c, const struct strlist *command, const char *text,
+                      struct strbuf *errors)
+{
+    struct driver *dr = c->dr;
+    struct preprocessed *p = &c->preprocessed;
+    char *key = work_quoted(command);
+    int status = 0;
+    if (p->text != NULL && strcmp(key, p->command) == 0) {
+        free(key);
+        status = file_write(text, p->text, p->size, &dr->diag) ? 0 : 1;
+    } else {
+        struct strlist argv = {0};
+        free(p->command);
+        free(p->text);
+        sb_free(&p->messages);
+        *p = (struct preprocessed){.command = key};
+        list_add_all(&argv, NULL, command);
+        list_add(&argv, "-E");
+        status = run_compiler(c, &argv, "clang (preprocess)", text, &p->messages);
+        if (status == 0 && !dr->work.dryrun &&
+            (p->text = file_read(text, &p->size, &dr->diag)) == NULL)
+            status = 1;
+    }
+    if (p->messages.count > 0)
+        sb_append(errors, p->messages.items, p->messages.count);
+    return status;
+}
+
 /* Runs a pass on preprocessed text that is rewritten. */
 static int run_rewritten(struct compilation *c, enum pass pass, const struct strlist *command,
                          const struct run *run, struct strbuf *errors)
@@ -95,18 +144,14 @@ static int run_rewritten(struct compilation *c, enum pass pass, const struct str
     char *text = intermediate(dr, c->job->input, ".rewritten.cu");
     if (text == NULL)
         return 1;
-    struct strlist argv = {0};
-    list_add_all(&argv, NULL, command);
-    list_add(&argv, "-E");
-    int status = run_compiler(c, &argv, "clang (preprocess)", text, errors);
+    int status = preprocess(c, command, text, errors);
     if (status != 0 || !rewrite(c, pass, text))
         return status != 0 ? status : 1;
     struct strlist rest = {0};
     command_preprocessed(&rest, command);
     list_add(&rest, "%s", run->mode);
     list_add(&rest, "-Wno-parentheses-equality"); /* those of macros are the program's now */
-    if (c->mend)
-        list_add(&rest, "-ferror-limit=0"); /* all that is to be learnt, at once */
+    add_error_limit(c, &rest);
     if (c->mend && c->plan.host_calls.warnings.count > 0 && pass == PASS_DEVICE)
         list_add(&rest,
                  "-Wno-unused-parameter"); /* those of overloads; the host pass has the rest */
@@ -141,6 +186,7 @@ static int run_once(struct compilation *c, enum pass pass, const struct strlist 
         list_add(&argv, "-D" CLUSTERS_MARK "=1");
     if (c->mend || c->launches || (c->bodies && pass == PASS_HOST))
         return run_rewritten(c, pass, &argv, run, errors);
+    add_error_limit(c, &argv);
     list_add(&argv, "%s", run->mode);
     return run_compiler(c, &argv, run->phase, run->output, errors);
 }
@@ -257,13 +303,16 @@ int run_pass(struct compilation *c, enum pass pass, const struct strlist *comman
         refused = errors;
         errors = (struct strbuf){0};
     }
-    if (status != 0 && refused.count > 0)
+    bool mended = refused.count > 0;
+    if (status != 0 && mended)
         mended_messages_choose(&refused, &errors);
     sb_free(&refused);
     c->mend = status == 0 ? c->mend : mending;
     if (status == 0 && pass == PASS_DEVICE && !c->dr->options.given[OPT_disable_warnings])
         for (size_t i = 0; i < c->plan.host_calls.warnings.count; i++)
             sb_printf(&errors, "%s", c->plan.host_calls.warnings.items[i]);
+    if (status != 0 && !mended && !has_error_limit(&c->dr->options))
+        messages_limit(&errors, 20);
     bool said = errors.count > 0;
     bool written = !said || strstr(errors.items, "unable to open output file") == NULL;
     show(c, &errors);

@@ -7,6 +7,14 @@
 #include "weircc/messages/messages.h"
 #include "weircc/source/mend.h"
 
+/* The last source that was preprocessed. */
+struct preprocessed {
+    char *command; /* by which */
+    char *text;    /* NULL: none */
+    size_t size;
+    struct strbuf messages; /* what was said */
+};
+
 /* One source file on its way. */
 struct compilation {
     struct driver *dr;
@@ -19,8 +27,9 @@ struct compilation {
     bool bodies;                  /* kernels have no bodies in the host pass (kernel_bodies.h) */
     bool clusters;                /* kernels have __cluster_dims__ (clusters.h) */
     struct strbuf *host_messages; /* where the host compiler's go, NULL: to the user */
-    char *device_llvm;            /* the LLVM text of the device pass, NULL: there is none */
-    char *gpu_ptx;                /* the second form of the device code, NULL: it needs none */
+    struct preprocessed preprocessed;
+    char *device_llvm; /* the LLVM text of the device pass, NULL: there is none */
+    char *gpu_ptx;     /* the second form of the device code, NULL: it needs none */
 };
 
 /* One run of clang on it. */

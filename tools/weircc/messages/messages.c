@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "weircc/messages/arch_hints.h"
 #include "weircc/messages/excerpts.h"
 #include "weircc/messages/legacy_hints.h"
@@ -247,4 +248,44 @@ void messages_split(const char *text, struct strlist *list)
     }
     add_message(list, &message);
     sb_free(&included);
+}
+
+/* Whether a message, with the lines that lead to it, is an error. */
+static bool is_error(const char *message)
+{
+    for (const char *line = message; *line != '\0'; line = text_next_line(line)) {
+        size_t n = strcspn(line, "\n");
+        char *plain = excerpts_plain(line, n);
+        bool head = classify(plain) == LINE_HEAD, error = strstr(plain, "error: ") != NULL;
+        free(plain);
+        if (head)
+            return error;
+    }
+    return false;
+}
+
+void messages_limit(struct strbuf *messages, int limit)
+{
+    struct strlist list = {0};
+    struct strbuf out = {0};
+    int errors = 0;
+    if (messages->count == 0)
+        return;
+    messages_split(messages->items, &list);
+    for (size_t i = 0; i < list.count && errors <= limit; i++) {
+        errors += is_error(list.items[i]);
+        if (errors > limit)
+            sb_printf(&out, "fatal error: too many errors emitted, stopping now\n");
+        else
+            sb_printf(&out, "%s", list.items[i]);
+    }
+    if (errors > limit) {
+        sb_free(messages);
+        *messages = out;
+    } else {
+        sb_free(&out);
+    }
+    for (size_t i = 0; i < list.count; i++)
+        free(list.items[i]);
+    free(list.items);
 }

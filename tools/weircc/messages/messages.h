@@ -22,4 +22,7 @@ void messages_show(struct messages *m, const char *text);
 /* Adds each message of `text`, with its notes and excerpts, to the list; summaries are left out. */
 void messages_split(const char *text, struct strlist *list);
 
+/* Leaves `limit` errors of clang's messages, and says so as clang does where there are more. */
+void messages_limit(struct strbuf *messages, int limit);
+
 #endif
