@@ -26,6 +26,7 @@ struct compilation {
     bool launches;                /* and by way of launches: device code launches kernels */
     bool bodies;                  /* kernels have no bodies in the host pass (kernel_bodies.h) */
     bool clusters;                /* kernels have __cluster_dims__ (clusters.h) */
+    struct strlist constants;     /* of the device that host code names (named_constants.h) */
     struct strbuf *host_messages; /* where the host compiler's go, NULL: to the user */
     struct preprocessed preprocessed;
     char *device_llvm; /* the LLVM text of the device pass, NULL: there is none */

@@ -8,6 +8,7 @@
 #include "weircc/device/ptx/device_check.h"
 #include "weircc/device/ptx/launch_ptx.h"
 #include "weircc/driver/compilation.h"
+#include "weircc/driver/named_constants.h"
 #include "weircc/driver/steps.h"
 #include "weircc/files/depfile.h"
 #include "weircc/files/files.h"
@@ -260,6 +261,8 @@ static int make_llvm(struct compilation *c, const struct strlist *command, const
     if (status == 0)
         status = step_run(dr, STEP_CASTS, llvm, NULL, NULL);
     if (status == 0)
+        status = named_constants_keep(c, llvm);
+    if (status == 0)
         status = step_run(dr, STEP_CONSTANT_MEMORY, llvm, NULL, NULL);
     if (status == 0)
         status = step_run(dr, STEP_GRID_CONSTANTS, llvm, NULL, NULL);
@@ -370,6 +373,8 @@ static int device_pass(struct compilation *c, const char *ptx)
     list_add(&command, "-emit-llvm");
     list_add(&command, "-Xclang");
     list_add(&command, "-disable-llvm-passes");
+    if (c->constants.count > 0)
+        list_add(&command, "-fkeep-static-consts");
     int status = make_device_code(c, &command, llvm, ptx, &messages, &found);
     if (found.functions || found.variables.count > 0)
         status = define_device_code(c, &command, llvm, ptx, status, &messages, &found);
@@ -577,15 +582,21 @@ static int join_managed(struct compilation *c, const char *object)
     return status != 0 ? status : work_run(&dr->work, &join, "join", NULL, &dr->diag);
 }
 
+static int both_halves(struct compilation *c, const char *ptx, const char *object)
+{
+    int status = device_pass(c, ptx);
+    return status == 0 ? host_pass(c, ptx, object) : status;
+}
+
 /* Runs both passes and makes an object. */
 static int cuda_object(struct compilation *c, const char *object)
 {
     char *ptx = intermediate(c->dr, c->job->input, ".ptx");
     if (ptx == NULL)
         return 1;
-    int status = device_pass(c, ptx);
-    if (status == 0)
-        status = host_pass(c, ptx, object);
+    int status = both_halves(c, ptx, object);
+    if (status == 0 && named_constants_find(c, ptx, object))
+        status = both_halves(c, ptx, object);
     if (status == 0)
         status = warn_host_accesses(c);
     if (status == 0)
@@ -600,9 +611,7 @@ static int cuda_cplusplus(struct compilation *c)
     char *assembler = ptx != NULL ? intermediate(c->dr, c->job->input, ".s") : NULL;
     if (assembler == NULL)
         return 1;
-    int status = device_pass(c, ptx);
-    if (status == 0)
-        status = host_pass(c, ptx, assembler);
+    int status = both_halves(c, ptx, assembler);
     if (status == 0)
         status = step_run(c->dr, STEP_PROTECT_TEXT, assembler, NULL, NULL);
     return status != 0 ? status : step_run(c->dr, STEP_CPLUSPLUS, assembler, c->job->output, NULL);
