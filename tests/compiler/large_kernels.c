@@ -3,9 +3,10 @@
  *
  *   large_kernels SHAPE SIZE [SEED]
  *
- * SHAPE is one of those below; SIZE is the number of instructions, for `tangled` the number of
- * branches. The kernel is in the form of tests/fuzz (gen.h): `fuzz_kernels FILE` runs it against
- * the interpreter. It writes back what it has computed, so that nothing is dead.
+ * SHAPE is one of those below; SIZE is the number of instructions, for `tangled` and
+ * `phases` the number of branches. The kernel is in the form of tests/fuzz (gen.h): `fuzz_kernels
+ * FILE` runs it against the interpreter. It writes back what it has computed, so that nothing is
+ * dead.
  *
  *   straight    arithmetic and loads
  *   divergent   nested if and else by the threads' data
@@ -14,7 +15,8 @@
  *   barriers    an exchange by shared memory every few dozen instructions
  *   calls       device functions, which are inlined
  *   mixed       all of these
- *   tangled     SIZE branches, each from a block of its own to any other, forwards and backwards */
+ *   tangled     SIZE branches, each from a block of its own to any other, forwards and backwards
+ *   phases      SIZE branches, forty a tangle; between tangles all threads exchange values */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -173,19 +175,19 @@ static void put_function(void)
  * used up their fuel; then all meet at a barrier. */
 static void put_tangle(int branches)
 {
-    int first = labels;
-    labels += branches;
+    int first = labels, over = labels + branches;
+    labels += branches + 1;
     put("mov.u32 %%fuel, 200");
     for (int n = 0; n < branches; n++) {
         printf("L%d:\n", first + n);
         put_work(5);
         put("sub.u32 %%fuel, %%fuel, 1");
         put("setp.eq.u32 %%p, %%fuel, 0");
-        put("@%%p bra OVER");
+        put("@%%p bra L%d", over);
         put_condition();
         put("@%%p bra L%d", first + (int)below((unsigned)branches));
     }
-    puts("OVER:");
+    printf("L%d:\n", over);
     put_exchange();
 }
 
@@ -193,6 +195,11 @@ static void put_body(const char *shape, long size)
 {
     if (strcmp(shape, "tangled") == 0) {
         put_tangle((int)size);
+        return;
+    }
+    if (strcmp(shape, "phases") == 0) {
+        for (long done = 0; done < size; done += 40)
+            put_tangle(40);
         return;
     }
     while (written < size) {
@@ -245,8 +252,8 @@ static void put_kernel(const char *shape, long size)
 
 int main(int argc, char **argv)
 {
-    static const char *const shapes[] = {"straight", "divergent", "loops", "live",
-                                         "barriers", "calls",     "mixed", "tangled"};
+    static const char *const shapes[] = {"straight", "divergent", "loops",   "live",  "barriers",
+                                         "calls",    "mixed",     "tangled", "phases"};
     bool known = false;
     for (size_t s = 0; argc > 2 && s < sizeof shapes / sizeof *shapes; s++)
         known |= strcmp(argv[1], shapes[s]) == 0;

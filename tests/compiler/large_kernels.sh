@@ -2,7 +2,7 @@
 # usage: large_kernels.sh WEIR GENERATOR: baseline code of large kernels is compiled in time that is
 # linear in their size. Where it grew with the square, three times the size took ten times as long;
 # what is counted is CPU time, so that a busy machine does not matter. Nor do kernels grow with the
-# square of irreducible branches: there, LLVM's instructions are counted. What loading a module does
+# square of irreducible branches, or of the barriers between them: there, LLVM's instructions are counted. What loading a module does
 # with each kernel, before anything is compiled, took minutes for branches to anywhere by the thousand
 # (it grew with the cube): it gets a minute of CPU time, of which it needs a second.
 set -eu
@@ -25,18 +25,24 @@ for shape in loops divergent; do
     [ "$large" -lt $((small * 6 + 500)) ] || { echo "compile time is not linear"; exit 1; }
 done
 
-# instructions TIER BRANCHES: LLVM's, as they are given to the code generator.
+# instructions TIER BRANCHES SHAPE: LLVM's, as they are given to the code generator.
 instructions()
 {
-    "$generator" tangled "$2" > "$dir/kernel.ptx"
+    "$generator" "$3" "$2" > "$dir/kernel.ptx"
     "$weir" dump --times --tier "$1" "$dir/kernel.ptx" > "$dir/out"
     sed -n 's/.* of LLVM, \([0-9]*\) optimized.*/\1/p' "$dir/out"
 }
 
-small=$(instructions baseline 40)
-large=$(instructions baseline 120)
+small=$(instructions baseline 40 tangled)
+large=$(instructions baseline 120 tangled)
 echo "40 branches: $small instructions, 120: $large"
 [ "$large" -lt $((small * 5)) ] || { echo "code grows with the square of irreducible branches"; exit 1; }
+
+# A barrier ends a region: what follows is emitted once, not again in every region before it.
+small=$(instructions baseline 80 phases)
+large=$(instructions baseline 240 phases)
+echo "80 branches between barriers: $small instructions, 240: $large"
+[ "$large" -lt $((small * 4)) ] || { echo "code grows with the square of barriers"; exit 1; }
 
 "$generator" tangled 20000 > "$dir/kernel.ptx"
 (ulimit -t 60 && "$weir" dump "$dir/kernel.ptx" > "$dir/out") ||

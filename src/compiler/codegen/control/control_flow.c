@@ -36,20 +36,27 @@ static LLVMValueRef pending_lanes(struct codegen *cg, int32_t b)
     return LLVMBuildLoad2(cg->alu.b, cg->i32, pending_pointer(cg, b), "");
 }
 
-/* Lanes go to wait at block b, which becomes a candidate. Masks are written where lanes come to
- * wait and nowhere else: a slot that lived from the start would cost a phi at every join. */
-static void add_pending(struct codegen *cg, uint64_t *cand, int32_t b, LLVMValueRef lanes)
+/* Lanes are recorded as waiting at block b, which becomes a candidate. Masks are written where
+ * lanes come to wait and nowhere else: a slot that lived from the start would cost a phi at every
+ * join. */
+static void record_waiting(struct codegen *cg, uint64_t *cand, int32_t b, LLVMValueRef lanes)
 {
     sync_leave(cg, b, lanes);
     bool waiting = bit_get(cand, b);
     bit_set(cand, b);
-    if (cg->flow->pending_set != NULL)
-        pending_set_add(cg, b, lanes);
     if (cg->k->blocks[b].converged)
         return; /* all lanes are there, or none */
     if (waiting)
         lanes = LLVMBuildOr(cg->alu.b, pending_lanes(cg, b), lanes, "");
     LLVMBuildStore(cg->alu.b, lanes, pending_pointer(cg, b));
+}
+
+/* Lanes go to wait at block b, which runs in this region. */
+static void add_pending(struct codegen *cg, uint64_t *cand, int32_t b, LLVMValueRef lanes)
+{
+    if (cg->flow->pending_set != NULL)
+        pending_set_add(cg, b, lanes);
+    record_waiting(cg, cand, b, lanes);
 }
 
 /* No lane waits at the blocks of `set` that are not in `cand`. */
@@ -240,7 +247,7 @@ void flow_goto(struct codegen *cg, int32_t to)
 void flow_wait(struct codegen *cg, const struct jblock *blk)
 {
     uint64_t *cand = candidates(cg);
-    add_pending(cg, cand, blk->succ[0], mask_bits(cg));
+    record_waiting(cg, cand, blk->succ[0], mask_bits(cg)); /* runs in the next region */
     if (cg->in_converged_copy) /* the frame has masks for all who might wait */
         clear_waiting(cg, cg->frame->resume_blocks[blk->resume], cand);
     free(cand);
