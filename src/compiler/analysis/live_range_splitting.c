@@ -32,6 +32,7 @@ enum edit_kind {
 struct loop {
     struct jkernel *k;
     int32_t first, last;   /* its blocks */
+    uint64_t **written;    /* per block: the registers that it writes; of the kernel */
     uint64_t *split;       /* registers */
     uint64_t *inner;       /* registers that are written in the loop and nowhere else */
     uint64_t *visited;     /* blocks, for searches */
@@ -83,12 +84,10 @@ static bool can_repeat(const struct ptx_instr *i)
     }
 }
 
-static bool writes_any(const struct jkernel *k, const struct jblock *blk, int32_t reg)
+/* Does block b write the register? */
+static bool writes(const struct loop *l, int32_t b, int32_t reg)
 {
-    for (int32_t n = 0; n < blk->count; n++)
-        if (jit_writes(&k->instrs[blk->first + n], reg))
-            return true;
-    return blk->term == TERM_SUSPEND && blk->term_instr != NULL && jit_writes(blk->term_instr, reg);
+    return bit_get(l->written[b], reg);
 }
 
 /* Does a path lead from block b back to the loop on which the register is not written? */
@@ -100,7 +99,7 @@ static bool comes_back(struct loop *l, int32_t b, int32_t reg)
     if (bit_get(l->visited, b))
         return false;
     bit_set(l->visited, b);
-    if (!bit_get(k->blocks[b].live_out, reg) || writes_any(k, &k->blocks[b], reg))
+    if (!bit_get(k->blocks[b].live_out, reg) || writes(l, b, reg))
         return false;
     for (int s = 0; s < k->blocks[b].nsucc; s++)
         if (comes_back(l, k->blocks[b].succ[s], reg))
@@ -130,9 +129,8 @@ static bool leaves_for_good(struct loop *l, int32_t reg)
 /* In the loop, is the register always written for all lanes that are there? */
 static bool is_whole_inside(const struct loop *l, int32_t reg)
 {
-    const struct jkernel *k = l->k;
     for (int32_t b = l->first; b <= l->last; b++)
-        if (writes_any(k, &k->blocks[b], reg) && is_awaited(l, b, reg, true))
+        if (writes(l, b, reg) && is_awaited(l, b, reg, true))
             return false;
     return true;
 }
@@ -144,7 +142,7 @@ static bool begins_alike(const struct loop *l, int32_t reg, struct uniformity *a
     const struct jkernel *k = l->k;
     for (int32_t b = 0; b < k->nblocks; b++) {
         const struct jblock *blk = &k->blocks[b];
-        if (in_loop(l, b) || !writes_any(k, blk, reg))
+        if (in_loop(l, b) || !writes(l, b, reg))
             continue;
         if (is_awaited(l, b, reg, true) || (blk->term == TERM_SUSPEND && blk->term_instr != NULL &&
                                             jit_writes(blk->term_instr, reg)))
@@ -194,7 +192,7 @@ static bool find_candidates(struct loop *l, const uint64_t *taken)
         bool elsewhere = false;
         l->as[r] = (struct uniformity){0};
         for (int32_t b = 0; b < k->nblocks && !elsewhere; b++)
-            elsewhere = !in_loop(l, b) && writes_any(k, &k->blocks[b], r);
+            elsewhere = !in_loop(l, b) && writes(l, b, r);
         if (!elsewhere)
             bit_set(l->inner, r);
         if (k->regs[r].uniformity.seg != SEG_NONE || !is_integer(&k->regs[r]) ||
@@ -355,6 +353,33 @@ static int by_instr(const void *a, const void *b)
     return x->to < y->to ? -1 : x->to > y->to;
 }
 
+static void find_written(const struct jkernel *k, const struct jblock *blk, uint64_t *set)
+{
+    for (int32_t n = 0; n <= blk->count; n++) {
+        const struct ptx_instr *i = n < blk->count              ? &k->instrs[blk->first + n]
+                                    : blk->term == TERM_SUSPEND ? blk->term_instr
+                                                                : NULL;
+        struct jroles r;
+        if (i == NULL)
+            continue;
+        jit_roles(i, &r);
+        for (int d = 0; d < r.ndef; d++)
+            bit_set(set, r.def[d]);
+    }
+}
+
+/* A set for each block, in one piece of memory that is the caller's. */
+static uint64_t **all_written(const struct jkernel *k)
+{
+    size_t bytes = bit_bytes((int32_t)k->nregs), blocks = (size_t)k->nblocks;
+    uint64_t **sets = xcalloc(1, blocks * (sizeof *sets + bytes) + 1);
+    for (size_t b = 0; b < blocks; b++) {
+        sets[b] = (uint64_t *)((char *)(sets + blocks) + b * bytes);
+        find_written(k, &k->blocks[b], sets[b]);
+    }
+    return sets;
+}
+
 bool jit_find_splits(struct jkernel *k)
 {
     if (k->edits.searched || k->fibers || k->opt->checked != 0 || k->ninstrs > MAX_INSTRS ||
@@ -362,11 +387,12 @@ bool jit_find_splits(struct jkernel *k)
         return false;
     k->edits.searched = true;
     int32_t nregs = (int32_t)k->nregs;
-    uint64_t *taken = xcalloc(bit_bytes(nregs), 1);
+    uint64_t *taken = xcalloc(bit_bytes(nregs), 1), **written = NULL;
     for (int32_t h = k->nblocks - 1; h >= 0; h--) { /* inner loops first */
         if (k->blocks[h].depth == 0 || k->blocks[h].loop != h || k->blocks[h].irreducible)
             continue;
-        struct loop l = {.k = k, .first = h, .last = jit_loop_end(k, h)};
+        written = written != NULL ? written : all_written(k);
+        struct loop l = {.k = k, .first = h, .last = jit_loop_end(k, h), .written = written};
         l.split = xcalloc(bit_bytes(nregs), 1);
         l.inner = xcalloc(bit_bytes(nregs), 1);
         l.visited = xcalloc(bit_bytes(k->nblocks), 1);
@@ -382,6 +408,7 @@ bool jit_find_splits(struct jkernel *k)
         free(l.as);
     }
     free(taken);
+    free(written);
     if (k->edits.count > 0)
         qsort(k->edits.items, k->edits.count, sizeof *k->edits.items, by_instr);
     return k->edits.count > 0;
