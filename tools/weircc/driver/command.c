@@ -82,12 +82,18 @@ static void add_warnings(struct strlist *argv, const struct cmdline *c)
         list_add(argv, "-Wreorder");
     if (c->given[OPT_Wno_deprecated_declarations])
         list_add(argv, "-Wno-deprecated-declarations");
-    if (list_has(kinds, "all-warnings"))
-        list_add(argv, "-Werror");
     if (list_has(kinds, "reorder"))
         list_add(argv, "-Werror=reorder");
     if (list_has(kinds, "deprecated-declarations"))
         list_add(argv, "-Werror=deprecated-declarations");
+}
+
+/* -Werror all-warnings, for a compiler whose messages are shown as they come. clang's of CUDA files
+ * go by what the source says of nvcc's numbers first (severities.h). */
+static void add_all_errors(struct strlist *argv, const struct cmdline *c)
+{
+    if (list_has(&c->list[OPT_Werror], "all-warnings"))
+        list_add(argv, "-Werror");
 }
 
 static void add_templates(struct strlist *argv, const struct cmdline *c)
@@ -570,6 +576,7 @@ void command_llvm(struct strlist *argv, const struct driver *dr)
     list_add(argv, "%s", strchr(ptx_version, '=') + 1);
     add_message_options(argv, c);
     add_warnings(argv, c);
+    add_all_errors(argv, c);
     add_device_optimization(argv, c, false);
     if (cmdline_bool(c, OPT_fmad, true)) { /* -ffp-contract is for sources */
         list_add(argv, "-mllvm");
@@ -632,6 +639,7 @@ void command_host(struct strlist *argv, const struct driver *dr, enum input_kind
     if (per_thread_stream(c))
         list_add(argv, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1");
     add_warnings(argv, c);
+    add_all_errors(argv, c);
     if (cxx)
         add_templates(argv, c);
     add_search_and_macros(argv, dr);
@@ -705,6 +713,7 @@ void command_host_assembler(struct strlist *argv, const struct driver *dr)
     list_add(argv, "-Wno-unknown-pragmas");  /* nvcc's, clang's */
     list_add(argv, "-Wno-unused-parameter"); /* of functions whose bodies are the device's */
     add_warnings(argv, c);
+    add_all_errors(argv, c);
     add_templates(argv, c);
     add_host_code(argv, c, false);
 }

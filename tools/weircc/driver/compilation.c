@@ -11,6 +11,7 @@
 #include "weircc/files/files.h"
 #include "weircc/messages/excerpts.h"
 #include "weircc/messages/mended_messages.h"
+#include "weircc/messages/severities.h"
 #include "weircc/source/kernel_bodies.h"
 #include "weircc/source/launches.h"
 
@@ -60,6 +61,42 @@ void show(struct compilation *c, struct strbuf *errors)
     if (errors->count > 0 && !work_interrupted())
         messages_show(&c->messages, errors->items);
     sb_free(errors);
+}
+
+/* The preprocessed source, for what it says of warnings. NULL: it cannot be had. */
+static const char *source_text(struct compilation *c)
+{
+    struct driver *dr = c->dr;
+    struct strlist argv = {0};
+    struct strbuf ignored = {0};
+    struct diag unsaid = {0};
+    if (c->preprocessed.text != NULL || dr->work.dryrun)
+        return c->preprocessed.text;
+    char *path = intermediate(dr, c->job->input, ".pragmas.ii");
+    if (path == NULL)
+        return NULL;
+    command_cuda(&argv, dr, PASS_DEVICE, c->job->input);
+    list_add(&argv, "-E");
+    list_add(&argv, "-w");
+    list_add(&argv, "%s", c->job->input);
+    list_add(&argv, "-o");
+    list_add(&argv, "%s", path);
+    if (work_run(&dr->work, &argv, "clang (preprocess)", &ignored, &unsaid) == 0) {
+        c->preprocessed.command = xstrdup("");
+        c->preprocessed.text = file_read(path, &c->preprocessed.size, &unsaid);
+    }
+    sb_free(&ignored);
+    return c->preprocessed.text;
+}
+
+void show_warnings(struct compilation *c, struct strbuf *errors)
+{
+    const struct cmdline *options = &c->dr->options;
+    if (severities_concern(errors))
+        severities_apply(errors, source_text(c), options);
+    else if (list_has(&options->list[OPT_Werror], "all-warnings"))
+        severities_apply(errors, NULL, options);
+    show(c, errors);
 }
 
 static bool rewrite(struct compilation *c, enum pass pass, const char *text)
@@ -315,7 +352,11 @@ int run_pass(struct compilation *c, enum pass pass, const struct strlist *comman
         messages_limit(&errors, 20);
     bool said = errors.count > 0;
     bool written = !said || strstr(errors.items, "unable to open output file") == NULL;
-    show(c, &errors);
+    show_warnings(c, &errors);
+    if (status == 0 && c->messages.errors > 0) { /* warnings that are errors */
+        file_remove(run->output);
+        status = 1;
+    }
     return status == 1 && said ? refused_status(c, command, written) : status;
 }
 
@@ -343,35 +384,19 @@ static char *host_llvm(struct compilation *c)
     return status == 0 ? file_read(path, NULL, &unsaid) : NULL;
 }
 
-/* What an access of nvcc's number is called; NULL: the command line wants to hear nothing of it. */
-static const char *access_word(const struct cmdline *options, const char *number)
-{
-    char *cudafe = xprintf("--diag_suppress=%s", number);
-    bool suppressed = list_has(&options->list[OPT_diag_suppress], number) ||
-                      list_has(&options->list[OPT_cudafe_options], cudafe);
-    free(cudafe);
-    if (suppressed)
-        return NULL;
-    bool error = list_has(&options->list[OPT_Werror], "all-warnings") ||
-                 list_has(&options->list[OPT_diag_error], number);
-    return error ? "error" : "warning";
-}
-
 int warn_host_accesses(struct compilation *c)
 {
     struct driver *dr = c->dr;
     struct strbuf messages = {0};
     struct diag unsaid = {0};
-    struct host_access_words words = {.read = access_word(&dr->options, "20091"),
-                                      .write = access_word(&dr->options, "20092")};
     if (dr->work.dryrun || dr->options.given[OPT_disable_warnings] || c->device_llvm == NULL ||
         c->mend || c->launches || c->bodies)
         return 0;
     char *device = file_read(c->device_llvm, NULL, &unsaid);
     char *host = device != NULL && host_accesses_possible(device) ? host_llvm(c) : NULL;
     if (host != NULL)
-        host_accesses_find(host, device, dr->tools.include, words, &messages);
-    show(c, &messages);
+        host_accesses_find(host, device, dr->tools.include, &messages);
+    show_warnings(c, &messages);
     free(host);
     free(device);
     return c->messages.errors == 0 ? 0 : STATUS_FRONT_END;

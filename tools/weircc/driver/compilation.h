@@ -51,6 +51,10 @@ int run_compiler(struct compilation *c, struct strlist *argv, const char *phase,
 /* Shows messages and frees them. */
 void show(struct compilation *c, struct strbuf *errors);
 
+/* The same for warnings that nvcc has numbers for, by what the command line and the source say of
+ * them (severities.h). Some may be errors: messages.errors tells. */
+void show_warnings(struct compilation *c, struct strbuf *errors);
+
 /* Code in which a call may be a launch: a copy of a kernel for certain arguments would be no
  * kernel, and lines are for warnings (launch_ptx.h). */
 void add_launch_options(struct strlist *argv, const struct cmdline *options);
@@ -59,9 +63,6 @@ void add_launch_options(struct strlist *argv, const struct cmdline *options);
  * it refuses mended text, too, the messages are those of that (mended_messages.h). */
 int run_pass(struct compilation *c, enum pass pass, const struct strlist *command,
              const struct run *run);
-
-/* -Werror all-warnings: makes errors of warnings (compile.c). */
-void make_errors(struct strbuf *messages);
 
 /* Warns of host code that accesses variables of the device (host_accesses.h), for which the host
  * half of a file that has any is read once more. Files that are rewritten are left out. Exit

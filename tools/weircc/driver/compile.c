@@ -40,22 +40,6 @@ static bool write_rule(struct compilation *c)
 
 /* ---- CUDA ---- */
 
-/* -Werror: "file:1:2: warning: text" becomes an error. */
-void make_errors(struct strbuf *messages)
-{
-    static const char warning[] = " warning: ";
-    struct strbuf out = {0};
-    const char *p = messages->items;
-    for (const char *at; p != NULL && (at = strstr(p, warning)) != NULL; p = at + strlen(warning)) {
-        sb_append(&out, p, (size_t)(at - p));
-        sb_printf(&out, " error: ");
-    }
-    if (p != NULL)
-        sb_printf(&out, "%s", p);
-    sb_free(messages);
-    *messages = out;
-}
-
 /* What is left to do for the PTX of a file whose kernels have __cluster_dims__: the LLVM text says
  * of each kernel what the PTX must have. */
 static int finish_clusters(struct driver *dr, const char *llvm_path, const char *path)
@@ -86,10 +70,8 @@ static int finish_launches(struct compilation *c, const char *path, bool warn)
     bool ok =
         ptx != NULL && launch_ptx_finish(ptx, command_has_lines(o), &out, &warnings, &dr->diag);
     ok = ok && file_write(path, out.items, out.count, &dr->diag);
-    if (list_has(&o->list[OPT_Werror], "all-warnings"))
-        make_errors(&warnings);
     if (warn && !o->given[OPT_disable_warnings])
-        show(c, &warnings);
+        show_warnings(c, &warnings);
     ok = ok && c->messages.errors == 0;
     sb_free(&out);
     sb_free(&warnings);

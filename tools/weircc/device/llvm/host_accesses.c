@@ -21,7 +21,6 @@ struct derived {
 
 struct search {
     const char *host, *device, *headers;
-    struct host_access_words words;
     struct strbuf *messages;
     const char *function; /* its line, NULL: between functions */
     struct {
@@ -172,14 +171,12 @@ static bool write_place(const struct search *s, const char *line, const char *en
 static void tell(struct search *s, const char *line, const char *end, const char *p, bool written)
 {
     long found = shadow_at(s, p);
-    const char *word = written ? s->words.write : s->words.read;
-    if (found < 0 || word == NULL || is_shared(s) || !write_place(s, line, end, s->messages))
+    if (found < 0 || is_shared(s) || !write_place(s, line, end, s->messages))
         return;
     const struct shadow *shadow = &s->shadows.items[found];
     char *name = demangle(shadow->name);
-    sb_printf(s->messages, "%s: a %s variable '%s' cannot be directly %s in a host function\n",
-              word, shadow->constant ? "__constant__" : "__device__", name,
-              written ? "written" : "read");
+    sb_printf(s->messages, "warning: a %s variable '%s' cannot be directly %s in a host function\n",
+              shadow->constant ? "__constant__" : "__device__", name, written ? "written" : "read");
     free(name);
 }
 
@@ -225,12 +222,9 @@ static void look_at(struct search *s, const char *line, const char *end)
 bool host_accesses_possible(const char *device) { return strstr(device, device_variable) != NULL; }
 
 void host_accesses_find(const char *host, const char *device, const char *headers,
-                        struct host_access_words words, struct strbuf *messages)
+                        struct strbuf *messages)
 {
-    struct search s = {
-        .host = host, .device = device, .headers = headers, .words = words, .messages = messages};
-    if (words.read == NULL && words.write == NULL)
-        return;
+    struct search s = {.host = host, .device = device, .headers = headers, .messages = messages};
     find_shadows(&s);
     for (const char *line = host; s.shadows.count > 0 && *line != '\0';) {
         const char *end = line + strcspn(line, "\n");

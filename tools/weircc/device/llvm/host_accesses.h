@@ -14,13 +14,8 @@
 /* Whether the device's text has variables that a host could access by mistake. */
 bool host_accesses_possible(const char *device);
 
-/* What is said of accesses to read and to write. */
-struct host_access_words {
-    const char *read, *write; /* "warning", "error"; NULL: nothing */
-};
-
 /* Appends a message for each access, "file:1:2: warning: text", but those in files of `headers`. */
 void host_accesses_find(const char *host, const char *device, const char *headers,
-                        struct host_access_words words, struct strbuf *messages);
+                        struct strbuf *messages);
 
 #endif
