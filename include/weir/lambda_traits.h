@@ -12,8 +12,8 @@
  * a rival of the device with the same parameters. A call of either is ambiguous, which is known
  * before the body is looked at, if the lambda is of the device alone; one that the host may call as
  * well is second to the rival. Such lambdas are of the device or neither; nvcc has none that are
- * __host__ __device__. Those with a pack, or with parameters of types of their own besides, are
- * neither.
+ * __host__ __device__. A pack may be their last parameter, after eight at most. Those with
+ * parameters of types of their own besides are neither.
  *
  * const and volatile types are the lambda's, references, pointers and arrays no closure types, as
  * with nvcc. */
@@ -120,18 +120,97 @@ __attribute__((device)) auto __weir_lambda_decided(int)
     -> decltype(__weir_lambda_value<F &>()(__weir_lambda_value<A &>()...), char());
 template <typename F, typename... A> __attribute__((device)) long __weir_lambda_decided(...);
 
-template <typename F, typename... A> struct __weir_lambda_undecided {
+template <typename F, typename Rival, typename Mutable, typename... A>
+struct __weir_lambda_undecided {
     static constexpr bool value =
-        sizeof(__weir_lambda_decided<const __weir_lambda_contest<F, __weir_lambda_rival>, A...>(
-            0)) != 1 ||
-        sizeof(__weir_lambda_decided<__weir_lambda_contest<F, __weir_lambda_mutable_rival>, A...>(
-            0)) != 1;
+        sizeof(__weir_lambda_decided<const __weir_lambda_contest<F, Rival>, A...>(0)) != 1 ||
+        sizeof(__weir_lambda_decided<__weir_lambda_contest<F, Mutable>, A...>(0)) != 1;
 };
+template <typename F, typename... A>
+struct __weir_lambda_fixed
+    : __weir_lambda_undecided<F, __weir_lambda_rival, __weir_lambda_mutable_rival, A...> {
+};
+
+/* A rival of lambdas with so many parameters and a pack, for the device or for both sides. */
+template <int Count, bool Both, bool Mutable> struct __weir_lambda_pack_rival;
+#define __WEIR_LAMBDA_PACK_RIVAL(count, both, side, is_mutable, qualifier, head, parameters)       \
+    template <> struct __weir_lambda_pack_rival<count, both, is_mutable> {                         \
+        template <__WEIR_LAMBDA_LIST head> side char operator() parameters qualifier;              \
+    };
+#define __WEIR_LAMBDA_LIST(...) __VA_ARGS__
+#define __WEIR_LAMBDA_PACK_RIVALS(count, head, parameters)                                         \
+    __WEIR_LAMBDA_PACK_RIVAL(count, false, __attribute__((device)), false, const, head,            \
+                             parameters)                                                           \
+    __WEIR_LAMBDA_PACK_RIVAL(count, false, __attribute__((device)), true, , head, parameters)      \
+    __WEIR_LAMBDA_PACK_RIVAL(count, true, __attribute__((host, device)), false, const, head,       \
+                             parameters)                                                           \
+    __WEIR_LAMBDA_PACK_RIVAL(count, true, __attribute__((host, device)), true, , head, parameters)
+__WEIR_LAMBDA_PACK_RIVALS(0, (typename... R), (R...))
+__WEIR_LAMBDA_PACK_RIVALS(1, (typename A, typename... R), (A, R...))
+__WEIR_LAMBDA_PACK_RIVALS(2, (typename A, typename B, typename... R), (A, B, R...))
+__WEIR_LAMBDA_PACK_RIVALS(3, (typename A, typename B, typename C, typename... R), (A, B, C, R...))
+__WEIR_LAMBDA_PACK_RIVALS(4, (typename A, typename B, typename C, typename D, typename... R),
+                          (A, B, C, D, R...))
+__WEIR_LAMBDA_PACK_RIVALS(5,
+                          (typename A, typename B, typename C, typename D, typename E,
+                           typename... R),
+                          (A, B, C, D, E, R...))
+__WEIR_LAMBDA_PACK_RIVALS(6,
+                          (typename A, typename B, typename C, typename D, typename E, typename F,
+                           typename... R),
+                          (A, B, C, D, E, F, R...))
+__WEIR_LAMBDA_PACK_RIVALS(7,
+                          (typename A, typename B, typename C, typename D, typename E, typename F,
+                           typename G, typename... R),
+                          (A, B, C, D, E, F, G, R...))
+__WEIR_LAMBDA_PACK_RIVALS(8,
+                          (typename A, typename B, typename C, typename D, typename E, typename F,
+                           typename G, typename H, typename... R),
+                          (A, B, C, D, E, F, G, H, R...))
+#undef __WEIR_LAMBDA_PACK_RIVALS
+#undef __WEIR_LAMBDA_PACK_RIVAL
+#undef __WEIR_LAMBDA_LIST
+
+/* A call with so many arguments that only a pack takes them. Of two that do, that with more
+ * parameters before it is first. So the rival with most of them begins: it wins until it has as
+ * many as the lambda. Then the call is ambiguous if the lambda is of the device alone; otherwise,
+ * if it is of both sides, with the rival for both. There it ends: a rival with fewer would lose,
+ * and the lambda's body would be looked at. */
+template <typename F, int Count, bool Both> struct __weir_lambda_pack_undecided {
+    typedef __weir_lambda_probe P;
+    static constexpr bool value =
+        __weir_lambda_undecided<F, __weir_lambda_pack_rival<Count, Both, false>,
+                                __weir_lambda_pack_rival<Count, Both, true>, P, P, P, P, P, P, P, P,
+                                P, P, P, P, P, P, P, P, P, P, P, P, P, P, P, P>::value;
+};
+template <typename F, int Count> struct __weir_lambda_pack;
+template <typename F, int Count, bool Found> struct __weir_lambda_pack_both {
+    static constexpr bool device = false;
+};
+template <typename F, int Count>
+struct __weir_lambda_pack_both<F, Count, false> : __weir_lambda_pack<F, Count - 1> {
+};
+template <typename F, int Count, bool Found> struct __weir_lambda_pack_device {
+    static constexpr bool device = true;
+};
+template <typename F, int Count>
+struct __weir_lambda_pack_device<F, Count, false>
+    : __weir_lambda_pack_both<F, Count, __weir_lambda_pack_undecided<F, Count, true>::value> {
+};
+template <typename F, int Count>
+struct __weir_lambda_pack
+    : __weir_lambda_pack_device<F, Count, __weir_lambda_pack_undecided<F, Count, false>::value> {
+};
+template <typename F> struct __weir_lambda_pack<F, -1> {
+    static constexpr bool device = false;
+};
+
 template <typename F> struct __weir_lambda_generic {
     typedef __weir_lambda_probe P;
     static constexpr bool device =
-        __weir_lambda_undecided<F, P>::value || __weir_lambda_undecided<F, P, P>::value ||
-        __weir_lambda_undecided<F, P, P, P>::value || __weir_lambda_undecided<F, P, P, P, P>::value;
+        __weir_lambda_fixed<F, P>::value || __weir_lambda_fixed<F, P, P>::value ||
+        __weir_lambda_fixed<F, P, P, P>::value || __weir_lambda_fixed<F, P, P, P, P>::value ||
+        __weir_lambda_pack<F, 8>::device;
 };
 
 template <typename T, typename = void> struct __weir_lambda_closure_kind {

@@ -28,6 +28,12 @@ int main()
            kind([] __device__(const auto &i, auto &j, auto &&k, auto l) { return i + j + k + l; }),
            kind([=] __device__(auto i, auto j) -> int { return i.none(j); }), kind([=](auto i) { return i + n; }),
            kind([=] __host__ __device__(auto i, auto j) { return i + j; }), kind([] __host__(auto i) { return i + 1; }));
+    printf("packs %d %d %d %d %d %d %d %d %d\n", kind([=] __device__(auto... x) { return n + sizeof...(x); }),
+           kind([] __device__(auto &&...x) { return sizeof...(x); }), kind([] __device__(auto i, const auto &...x) { return i.none(x...); }),
+           kind([=] __device__(auto i, auto &j, auto &&k, auto... x) mutable { return n += i.none(j, k, x...); }),
+           kind([=] __device__(auto i, auto, auto, auto, auto, auto, auto, auto, auto...) -> decltype(i) { return i.none(); }),
+           kind([](auto... x) { return sizeof...(x); }), kind([=](auto &i, auto &&...x) mutable { return n += i.none(x...); }),
+           kind([] __host__ __device__(auto i, auto... x) { return i.none(x...); }), kind([] __host__(auto... x) { return sizeof...(x); }));
     launch(p, [=] __device__(auto i) { return i + 41; });
     launch(p, [=] __device__(int i) { return i + 40 + n; });
     printf("%d %s\n", cudaDeviceSynchronize(), cudaGetErrorName(cudaGetLastError()));
@@ -40,6 +46,7 @@ for std in c++14 c++17 c++20; do
     run ./program
     says "kinds 1 1 1 2 0 1 0 0 0"
     says "generic 1 1 1 0 0 0"
+    says "packs 1 1 1 1 1 0 0 0 0"
     says "is 42"
 done
 run weircc -std=c++17 a.cu -o program
