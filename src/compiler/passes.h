@@ -14,7 +14,8 @@
  * then finds them as waiting struct_copies                  runs of word copies are one
  * instruction, `cp`, which is no PTX copied_constants               copies of registers that hold a
  * constant are moves of it arguments                      offsets of .shared and .local
- * variables in their windows thread_loops                   short loops that follow from the
+ * variables in their windows unswitching                    what follows a test that blocks decide
+ * alike is there for either outcome thread_loops                   short loops that follow from the
  * threads' indices are their trips cfg                  analysis/   blocks, in an order by which
  * lanes reconverge shared_heads                   inner loops with their outer loop's head have one
  * of their own loop_heads                     at which block a round through a loop begins; changes

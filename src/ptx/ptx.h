@@ -266,7 +266,8 @@ enum ptx_pragmas {
                                   they can */
     PTX_PRAGMA_LARGE = 16,     /* "weir_large": compiled as kernels above a size are */
     PTX_PRAGMA_JAM = 32,  /* "weir_jam": unroll-and-jam of loops over warps wherever it can be */
-    PTX_PRAGMA_ROWS = 64, /* "weir_rows": copies for warps in rows wherever they can be */
+    PTX_PRAGMA_ROWS = 64, /* "weir_rows": copies for warps in rows, and of what follows a test,
+                             wherever they can be */
     PTX_NPRAGMAS = 7
 };
 

@@ -123,6 +123,12 @@ void flat_copies(struct jkernel *k);
 /* In the flat code: copies of registers that hold a constant are moves of the constant. */
 void flat_copied_constants(struct jkernel *k);
 
+/* ---- tests that blocks decide (unswitching.c) ---- */
+
+/* In the flat code: what follows a test that is the same for all threads of a block, and is made
+ * again and again, is there for either outcome. */
+void flat_unswitch(struct jkernel *k);
+
 /* ---- loops over the threads' own indices (thread_loops.c) ---- */
 
 /* In the flat code: loops that the threads go through once or a few times, as follows from their
