@@ -493,6 +493,24 @@ fails
 says "reference to __host__ function 'C' in __host__ __device__ function"
 says_not "must explicitly initialize"
 
+# Alignments that functions compute, by which clang dies.
+cat >a.cu <<'END'
+#include "main.h"
+constexpr unsigned long least(unsigned long a, unsigned long b) { return a < b ? a : b; }
+template <int N, int M> __host__ __device__ constexpr unsigned long less() { return N < M ? N : M; }
+template <class T> struct Get { T *p; template <int A, int B> __host__ __device__ T *at() const { return p + A + B; } };
+template <class T> __host__ __device__ T sum(Get<T> g)
+{
+    return *static_cast<T *>(__builtin_assume_aligned(g.p + 1, least(64, sizeof(T)))) +
+           *static_cast<T *>(__builtin_assume_aligned(g.template at<1, 2>(), less<4, 8>())) +
+           *static_cast<T *>(__builtin_assume_aligned(g.p, 8));
+}
+__global__ void k(int *p) { p[1] = 2, p[3] = 30, *p = sum(Get<int>{p}); }
+MAIN(k)
+END
+computes 73 --expt-relaxed-constexpr
+run ls tmp
+says_not "a-"
 # However many there are, clang is asked twice, and reads the source once more for the mended text.
 {
     echo 'template <class T> __device__ int x(T v) { return v.x; }'

@@ -432,6 +432,7 @@ static void add_cuda_namespace(struct strlist *argv, const struct toolchain *t)
 static void add_message_options(struct strlist *argv, const struct cmdline *c)
 {
     list_add(argv, "-Qunused-arguments");
+    list_add(argv, "-fno-crash-diagnostics"); /* files in /tmp, also where it is mended */
     list_add(argv, "-Wno-unknown-warning-option");
     list_add(argv, "-Wno-ignored-optimization-argument");
     list_add(argv, "-Wno-unknown-pragmas"); /* nvcc's pragmas are everywhere */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "weircc/files/files.h"
+#include "weircc/source/alignments.h"
 #include "weircc/source/declarations.h"
 #include "weircc/source/externs.h"
 #include "weircc/source/tokens.h"
@@ -130,11 +131,13 @@ bool mend_learn(const char *messages, struct mend_plan *plan)
     bool shared = !plan->shared && strstr(messages, "error: __shared__ variable '") != NULL &&
                   strstr(messages, "' cannot be 'extern'") != NULL;
     bool unrolls = !plan->unrolls && unrolls_are_why(messages);
-    more |= declarations || shared || unrolls;
+    bool alignments = !plan->alignments && alignments_are_why(messages);
+    more |= declarations || shared || unrolls || alignments;
     unsigned deferred = defers(messages) & ~plan->deferred;
     more |= deferred != 0;
     plan->deferred |= deferred;
     plan->unrolls |= unrolls;
+    plan->alignments |= alignments;
     plan->declarations |= declarations;
     plan->shared |= shared;
     more |= learn_members(messages, &plan->members);
@@ -677,6 +680,8 @@ bool mend_file(const char *path, const struct mend_plan *plan, struct diag *d)
     }
     if (plan->unrolls)
         changes += mend_by(unrolls_write, &out);
+    if (plan->alignments)
+        changes += mend_by(alignments_write, &out);
     if (plan->shared)
         changes += mend_by(externs_write_shared, &out);
     bool ok = changes > 0 && file_write(path, out.items, out.count, d);

@@ -27,6 +27,7 @@
  * - Calls across the sides in functions of the host where __CUDA_ARCH__ is defined, and in those of
  *   the device where it is not: nvcc's front ends do not look at what is the other's.
  * - Functions of the host that __host__ __device__ functions call (host_calls.h).
+ * - Alignments by which clang dies (alignments.h).
  *
  * Programs have them, so a file that clang refuses for one of these is compiled again from its
  * preprocessed text, in which they are mended. Nothing else is changed, and no line moves. */
@@ -61,6 +62,7 @@ struct mend_plan {
     struct host_calls host_calls; /* in the device pass */
     struct strlist members;       /* names of member templates before which the word is missing */
     bool unrolls;                 /* lines of #pragma unroll */
+    bool alignments;              /* that functions compute */
     struct strlist variables;     /* extern variables of the device that are definitions */
     struct strlist builtins;      /* static functions of the program named as clang's own */
 };
