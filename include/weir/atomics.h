@@ -1,4 +1,5 @@
-/* Atomic functions: atomicAdd and its kin, in device scope and with _block and _system.
+/* Atomic functions: atomicAdd and its kin, in device scope and with _block and _system. For long
+ * there are none, as in CUDA: programs define those themselves.
  *
  * All are relaxed, as CUDA's are; the scopes begin with sm_60. clang supplies the operations under
  * internal names by type
@@ -16,12 +17,6 @@
 
 #define WEIR_ATOMIC2(scope, name, type, op)                                                        \
     WEIR_DEVICE type atomic##name##scope(type *p, type v) { return op##scope(p, v); }
-/* The same, through an internal operation on another type of the same size. */
-#define WEIR_ATOMIC2_AS(scope, name, type, other, op)                                              \
-    WEIR_DEVICE type atomic##name##scope(type *p, type v)                                          \
-    {                                                                                              \
-        return (type)op##scope((other *)p, (other)v);                                              \
-    }
 #define WEIR_ATOMIC_SUB(scope, type, other, op)                                                    \
     WEIR_DEVICE type atomicSub##scope(type *p, type v)                                             \
     {                                                                                              \
@@ -76,18 +71,6 @@ WEIR_ATOMIC_SCOPES(WEIR_ATOMIC_CAS, int, int, __iAtomicCAS)
 WEIR_ATOMIC_SCOPES(WEIR_ATOMIC_CAS, unsigned, unsigned, __uAtomicCAS)
 WEIR_ATOMIC_SCOPES(WEIR_ATOMIC_CAS, weir_ull, weir_ull, __ullAtomicCAS)
 
-/* long has the size of long long: the same operations, for programs that count in size_t. */
-WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2_AS, Add, unsigned long, weir_ull, __ullAtomicAdd)
-WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2_AS, Exch, unsigned long, weir_ull, __ullAtomicExch)
-WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2_AS, Min, unsigned long, weir_ull, __ullAtomicMin)
-WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2_AS, Max, unsigned long, weir_ull, __ullAtomicMax)
-WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2_AS, Min, long, long long, __illAtomicMin)
-WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2_AS, Max, long, long long, __illAtomicMax)
-WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2_AS, And, unsigned long, weir_ull, __ullAtomicAnd)
-WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2_AS, Or, unsigned long, weir_ull, __ullAtomicOr)
-WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2_AS, Xor, unsigned long, weir_ull, __ullAtomicXor)
-WEIR_ATOMIC_SCOPES(WEIR_ATOMIC_CAS, unsigned long, weir_ull, __ullAtomicCAS)
-
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
 #define WEIR_CAS16(suffix, scope)                                                                  \
     WEIR_DEVICE unsigned short atomicCAS##suffix(unsigned short *p, unsigned short compare,        \
@@ -107,11 +90,17 @@ WEIR_CAS16(_system, ".sys")
 #endif
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-/* Any trivially copyable type of 16 bytes. */
+/* Any trivially copyable type of 16 bytes. The templates are not there for other sizes, so that
+ * programs may have templates by these names. */
+template <unsigned long size> struct weir_atom128 {
+};
+template <> struct weir_atom128<16> {
+    typedef int here;
+};
 #define WEIR_ATOM128(suffix, scope)                                                                \
-    template <typename T> WEIR_DEVICE T atomicCAS##suffix(T *p, T compare, T v)                    \
+    template <typename T, typename weir_atom128<sizeof(T)>::here = 0>                              \
+    WEIR_DEVICE T atomicCAS##suffix(T *p, T compare, T v)                                          \
     {                                                                                              \
-        static_assert(sizeof(T) == 16, "atomicCAS is for types of 2, 4, 8 or 16 bytes");           \
         weir_ull a[2], b[2], r[2];                                                                 \
         __builtin_memcpy(a, &compare, 16);                                                         \
         __builtin_memcpy(b, &v, 16);                                                               \
@@ -124,9 +113,9 @@ WEIR_CAS16(_system, ".sys")
         __builtin_memcpy(&old, r, 16);                                                             \
         return old;                                                                                \
     }                                                                                              \
-    template <typename T> WEIR_DEVICE T atomicExch##suffix(T *p, T v)                              \
+    template <typename T, typename weir_atom128<sizeof(T)>::here = 0>                              \
+    WEIR_DEVICE T atomicExch##suffix(T *p, T v)                                                    \
     {                                                                                              \
-        static_assert(sizeof(T) == 16, "atomicExch is for types of 4, 8 or 16 bytes");             \
         weir_ull b[2], r[2];                                                                       \
         __builtin_memcpy(b, &v, 16);                                                               \
         asm volatile("{ .reg .b128 n, o;\n\tmov.b128 n, {%2, %3};\n\t"                             \
@@ -146,7 +135,6 @@ WEIR_ATOM128(_system, ".sys")
 
 #undef WEIR_ATOMIC_SCOPES
 #undef WEIR_ATOMIC2
-#undef WEIR_ATOMIC2_AS
 #undef WEIR_ATOMIC_SUB
 #undef WEIR_ATOMIC_CAS
 #undef WEIR_ATOMIC_BITS

@@ -9,8 +9,7 @@
 #endif
 
 __global__ void atomics(int *i, unsigned *u, unsigned long long *ull, long long *ll, float *f,
-                        double *d, unsigned short *h, unsigned long *ul, ulonglong2 *wide,
-                        float2 *f2, float4 *f4)
+                        double *d, unsigned short *h, ulonglong2 *wide, float2 *f2, float4 *f4)
 {
 #define ALL(s)                                                                                     \
     atomicAdd##s(i, 1);                                                                            \
@@ -44,9 +43,7 @@ __global__ void atomics(int *i, unsigned *u, unsigned long long *ull, long long 
     atomicOr##s(ull, 1ull);                                                                        \
     atomicXor##s(i, 1);                                                                            \
     atomicXor##s(u, 1u);                                                                           \
-    atomicXor##s(ull, 1ull);                                                                       \
-    atomicAdd##s(ul, 1ul);                                                                         \
-    atomicCAS##s(ul, 1ul, 2ul);
+    atomicXor##s(ull, 1ull);
     SCOPES(ALL)
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 600
 #define DOUBLES(s) atomicAdd##s(d, 1.0);
