@@ -46,6 +46,8 @@ struct jit_options {
     uint32_t checked;    /* bits of enum jit_checks */
     uint32_t lineinfo;   /* keep source lines */
     uint32_t order;      /* enum jit_order, together */
+    uint32_t joined;     /* that many neighbouring blocks in x are one of shape ntid, each of whose
+                            rows has a row of each of them; needs grid_small. 0, 1: none */
 };
 
 /* The most memory that PTX may declare: for a block as many bytes as any GPU's has (227 KiB, which
@@ -53,6 +55,14 @@ struct jit_options {
  * offset wraps around. The driver launches no kernel with more than a GPU has. */
 #define JIT_STATIC_SHARED_MAX ((uint64_t)227 << 10)
 #define JIT_LOCAL_MAX         ((uint64_t)UINT32_MAX)
+
+/* For which launches neighbouring blocks are run side by side (options: joined). */
+enum jit_joins {
+    JIT_JOINS_NEVER,
+    JIT_JOINS_TO_FILL, /* where a block is less than a warp */
+    JIT_JOINS_512,     /* and with vectors of 512 bits, where it is more */
+    JIT_JOINS          /* everywhere */
+};
 
 /* Facts about a kernel that do not depend on how it is compiled. */
 struct jit_kernel_info {
@@ -67,6 +77,7 @@ struct jit_kernel_info {
     uint32_t num_regs;                    /* an estimate of 32-bit registers per thread, 16..255 */
     uint32_t ptx_version, binary_version; /* 10 * major + minor, as cudaFuncAttributes gives */
     bool uses_barriers, recursive;
+    uint32_t joins; /* enum jit_joins */
 };
 
 enum jit_flag {

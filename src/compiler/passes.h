@@ -14,8 +14,9 @@
  * then finds them as waiting struct_copies                  runs of word copies are one
  * instruction, `cp`, which is no PTX copied_constants               copies of registers that hold a
  * constant are moves of it arguments                      offsets of .shared and .local
- * variables in their windows unswitching                    what follows a test that blocks decide
- * alike is there for either outcome thread_loops                   short loops that follow from the
+ * variables in their windows joined_blocks                  of several blocks side by side: the
+ * indices that the program sees unswitching                    what follows a test that blocks
+ * decide alike is there for either outcome thread_loops        short loops that follow from the
  * threads' indices are their trips cfg                  analysis/   blocks, in an order by which
  * lanes reconverge shared_heads                   inner loops with their outer loop's head have one
  * of their own loop_heads                     at which block a round through a loop begins; changes
@@ -87,6 +88,10 @@ void pass_carry_tests(struct jkernel *k);
 
 /* Needs cfg. Makes live_in and live_out of the blocks; ndefs, def and read of the registers. */
 bool pass_liveness(struct jkernel *k);
+
+/* Needs cfg. May the threads of several blocks be lanes of one warp (front/joined_blocks.c), and
+ * where does that pay: enum jit_joins. */
+uint32_t jit_joining(const struct jkernel *flat);
 
 /* What is known of an entry without compiling it. */
 struct jit_kernel_info;

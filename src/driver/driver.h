@@ -170,6 +170,7 @@ struct CUmemPoolHandle_st {
 struct variant {
     uint32_t ntid[3];
     uint32_t grid_small;
+    uint32_t joined;       /* as struct grid_kernel has it, 1: for each block by itself */
     struct jit_code *code; /* what it began with */
     _Atomic(struct jit_code *)
         optimized;               /* what runs blocks instead; NULL: not compiled, or not needed */
@@ -189,6 +190,8 @@ struct CUfunc_st {
     uint32_t pointers;           /* parameters of 8 bytes, NULL below: not looked for yet */
     uint32_t *pointer_offsets;   /* where they are */
     uint16_t *pointer_arguments; /* which they are */
+    uint32_t join_least;         /* blocks of a grid from which neighbours are joined, 0: never */
+    bool joins_full;             /* blocks of a warp and more, too */
     uint32_t max_dynamic_shared; /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
     int carveout;
     CUfunc_cache cache_config;
@@ -468,11 +471,25 @@ static inline bool grid_is_small(const uint32_t grid[3], const uint32_t block[3]
     return (uint64_t)grid[0] * block[0] <= INT32_MAX;
 }
 
+/* How many neighbouring blocks in x of such a grid are run as one, whose rows are those of a warp
+ * (front/joined_blocks.c of the compiler): 1, 2 or 4. Not of clusters and cooperative grids. */
+static inline uint32_t blocks_joined(CUfunction f, const uint32_t grid[3], const uint32_t block[3])
+{
+    enum { WIDTH = 32, LEAST_WIDTH = 8, THREADS_MAX = 1024 };
+    uint32_t n = block[0] < LEAST_WIDTH ? 1 : WIDTH / block[0];
+    if (n < 2 || f->join_least == 0 || n * block[0] != WIDTH || grid[0] % n != 0 ||
+        (uint64_t)grid[0] * grid[1] * grid[2] < f->join_least || !grid_is_small(grid, block))
+        return 1;
+    uint32_t rows = block[1] * block[2];
+    return rows * WIDTH <= THREADS_MAX && (f->joins_full || rows < n) ? n : 1;
+}
+
 /* Code for a launch of this shape of blocks: compiled now if it is not yet. What the grid is like
- * says how. */
+ * says how. joined: 1, or as blocks_joined says. */
 CUresult function_variant(CUfunction f, const uint32_t ntid[3], const uint32_t grid[3],
-                          struct variant **out);
-void variants_free(CUfunction f); /* nothing of it runs any more */
+                          uint32_t joined, struct variant **out);
+void variant_describe(CUfunction f); /* of a new function: for which launches blocks are joined */
+void variants_free(CUfunction f);    /* nothing of it runs any more */
 /* As jit_find_line, for all code of the variant. */
 bool variant_find_line(const struct variant *v, const void *address, const char **file, int *line);
 

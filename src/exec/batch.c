@@ -40,7 +40,7 @@ bool grid_prepare(struct grid_prepared *q, const struct grid_launch *launch)
     struct grid_run run;
     static struct grid_env env; /* its limits count for recursive kernels only */
     grid_run_init(&run, launch, &env, NULL, 1);
-    *q = (struct grid_prepared){.launch = *launch,
+    *q = (struct grid_prepared){.launch = run.launch,
                                 .key = layout_key_of(&run),
                                 .total = run.total,
                                 .local_stride = run.local_stride,

@@ -122,6 +122,15 @@ static const char *kind_words(enum grid_fault_kind kind)
     }
 }
 
+/* Of a block that is several neighbours side by side: which of them, and which of its threads. */
+static void part_joined(struct grid_fault *f, uint32_t joined, const uint32_t shape[3])
+{
+    uint32_t width = shape[0] / joined;
+    f->block[0] = f->block[0] * joined + f->thread[0] / width;
+    f->thread[0] %= width;
+    f->warp = ((f->thread[2] * shape[1] + f->thread[1]) * width + f->thread[0]) / JIT_WARP;
+}
+
 /* Which block, warp and thread. */
 static void fill_place(struct grid_fault *f, const struct grid_worker *w)
 {
@@ -136,11 +145,13 @@ static void fill_place(struct grid_fault *f, const struct grid_worker *w)
     f->kernel_ref = k;
     f->gridid = j->gridid;
     memcpy(f->block, j->ctaid, sizeof f->block);
-    f->warp = j->warp;
     uint32_t thread = j->warp * JIT_WARP + (f->lane > 0 ? (uint32_t)f->lane : 0);
     f->thread[0] = thread % j->ntid[0];
     f->thread[1] = thread / j->ntid[0] % j->ntid[1];
     f->thread[2] = thread / j->ntid[0] / j->ntid[1];
+    f->warp = j->warp;
+    if (k->joined > 1)
+        part_joined(f, k->joined, j->ntid);
     const uint8_t *later = atomic_load_explicit(&k->optimized_text, memory_order_acquire);
     if (k->text != NULL && t->pc - (uint64_t)k->text < k->text_bytes)
         f->pc = t->pc - (uint64_t)k->text;

@@ -49,6 +49,8 @@ struct grid_kernel {
     bool collects;       /* a call has work at its end, for which all cores want the same memory */
     uint32_t panel;      /* blocks are handed out by panels of so many columns of the grid, from top
                             to bottom of each; 0: row by row */
+    uint32_t joined;     /* it is compiled for that many neighbouring blocks in x side by side, as
+                            one; the grid has a multiple of them. 0, 1: for each by itself */
     bool builtin;        /* ours, not the program's: copies and the like */
     bool recursive;      /* its threads need the context's stack limit after local_bytes */
     bool debug_frames;   /* compiled for a debugger: all that functions have is in their frames */

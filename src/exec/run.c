@@ -40,6 +40,11 @@ bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struc
     const struct grid_kernel *k = launch->kernel;
     if (launch != &run->launch)
         run->launch = *launch;
+    if (k->joined > 1) { /* never where it was there already: device code launches others */
+        run->launch.grid[0] /= k->joined;
+        run->launch.block[0] *= k->joined;
+    }
+    launch = &run->launch;
     run_begin(run, env, parking, workers);
     run->gridid = run_next_gridid();
     run->total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];

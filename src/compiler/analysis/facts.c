@@ -66,6 +66,7 @@ bool kernel_facts(const struct ptx_func *entry, struct jit_kernel_info *info, st
         info->num_regs = registers < most ? registers : most;
         info->ptx_version = (uint32_t)entry->module->target_sm;
         info->binary_version = (uint32_t)entry->module->target_sm;
+        info->joins = jit_joining(&k);
         for (int32_t b = 0; b < k.nblocks; b++)
             info->uses_barriers |= k.fibers || k.blocks[b].suspend == SUSPEND_BARRIER;
     }

@@ -123,6 +123,12 @@ void flat_copies(struct jkernel *k);
 /* In the flat code: copies of registers that hold a constant are moves of the constant. */
 void flat_copied_constants(struct jkernel *k);
 
+/* ---- neighbouring blocks (joined_blocks.c) ---- */
+
+/* In the flat code of a kernel that is compiled for several blocks side by side (options: joined):
+ * indices of threads and blocks are those that the program is to see. */
+void flat_join_blocks(struct jkernel *k);
+
 /* ---- tests that blocks decide (unswitching.c) ---- */
 
 /* In the flat code: what follows a test that is the same for all threads of a block, and is made

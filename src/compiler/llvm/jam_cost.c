@@ -9,6 +9,10 @@
 
 enum {
     GAIN_PERCENT = 90, /* jammed, a warp must take less than so much of its time alone */
+    /* More warps than there are chains for: they gain only by what all share, and their addresses
+     * need more registers. */
+    FEW = 4,
+    MORE_PERCENT = 93, /* of what it takes with fewer */
     MAX_MADE = 6000,   /* instructions of a jammed loop */
     /* Arithmetic on vectors, in operations of a warp, below which a loop is left alone: of an inner
      * loop, of one that has none. */
@@ -232,7 +236,8 @@ unsigned jam_choose(const struct jam *j, bool always)
                      registers_of(j, LLVMVectorType(LLVMFloatTypeInContext(j->ctx), JIT_WARP));
     double cost = cost_of(&m, 1) * GAIN_PERCENT / 100;
     for (unsigned n = 2; n <= JAM_MOST; n++) {
-        bool pays = m.arithmetic >= least && cost_of(&m, n) < cost &&
+        double most = n > FEW && best > 0 ? cost * MORE_PERCENT / 100 : cost;
+        bool pays = m.arithmetic >= least && cost_of(&m, n) < most &&
                     m.live * n + m.live_once <= registers * 3 / 4;
         if (j->warps % n != 0 || (unsigned)j->ninstrs * n > MAX_MADE || (!pays && !always))
             continue;

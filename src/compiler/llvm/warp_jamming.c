@@ -3,7 +3,7 @@
  * Up to a barrier the warps of a block run one after the other, in a loop. A value of a warp is two
  * registers of 512 bits, or four of 256: a sum of products is two or four chains of operations that
  * wait for each other, where a CPU has eight under way. And the rows that all warps read, such as
- * a tile of a matrix, are loaded again by each. So two to four warps go through such a loop side by
+ * a tile of a matrix, are loaded again by each. So two to eight warps go through such a loop side by
  * side: each instruction of the loop is done for one warp after the other before the next one is,
  * and what is the same for all of them once. That is legal wherever it is for one warp after the
  * other: no order of warps is promised between barriers.

@@ -8,7 +8,7 @@
 #include "compiler/codegen/codegen.h"
 
 enum {
-    JAM_MOST = 4,      /* warps at a time */
+    JAM_MOST = 8,      /* warps at a time */
     JAM_PHIS = 32,     /* of a header */
     JAM_BLOCKS = 256,  /* of a loop */
     JAM_INSTRS = 4000, /* of a loop */

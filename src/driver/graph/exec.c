@@ -17,7 +17,9 @@ static CUresult fill_kernel(const struct kernel_node *k, struct device_node *d)
     kernel_request(k, &q);
     CU_TRY(launch_check(&q));
     CU_TRY(cluster_resolve(k->f, k->grid, q.cluster));
-    CU_TRY(function_variant(k->f, k->block, k->grid, &v));
+    bool plain = !k->cooperative && q.cluster[0] == 0;
+    uint32_t joined = plain ? blocks_joined(k->f, k->grid, k->block) : 1;
+    CU_TRY(function_variant(k->f, k->block, k->grid, joined, &v));
     d->kind = DEVICE_NODE_GRID;
     d->prioritized = k->prioritized;
     d->priority = k->priority;

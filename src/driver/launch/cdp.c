@@ -67,7 +67,7 @@ static int cdp_find(struct cdp_kernel *entry, const uint32_t grid[3], const uint
     if (r == CUDA_SUCCESS)
         r = cluster_resolve(f, grid, cluster);
     if (r == CUDA_SUCCESS)
-        r = function_variant(f, block, grid, &v);
+        r = function_variant(f, block, grid, 1, &v);
     if (r != CUDA_SUCCESS)
         return (int)r;
     pthread_mutex_lock(&f->lock);

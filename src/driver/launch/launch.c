@@ -128,11 +128,12 @@ CUresult launch_gather(const struct launch_request *q, uint8_t *buffer, uint32_t
 }
 
 /* The code that was compiled last, which mostly is all there is, when it is for that shape. */
-static inline struct variant *latest(CUfunction f, const uint32_t block[3], bool grid_small)
+static inline struct variant *latest(CUfunction f, const uint32_t block[3], bool grid_small,
+                                     uint32_t joined)
 {
     struct variant *v = atomic_load_explicit(&f->variants, memory_order_acquire);
     return v != NULL && v->ntid[0] == block[0] && v->ntid[1] == block[1] &&
-                   v->ntid[2] == block[2] && v->grid_small == grid_small
+                   v->ntid[2] == block[2] && v->grid_small == grid_small && v->joined == joined
                ? v
                : NULL;
 }
@@ -185,8 +186,11 @@ static CUresult launch_request(struct launch_request *q)
     struct variant *v = NULL;
     r = launch_gather(q, buffer, &l.param_bytes);
     bool small_grid = grid_is_small(q->grid, q->block);
-    if (r == CUDA_SUCCESS && (v = latest(q->f, q->block, small_grid)) == NULL)
-        r = function_variant(q->f, q->block, q->grid, &v);
+    uint32_t joined = 1;
+    if (q->f->join_least != 0 && !q->cooperative && q->cluster[0] == 0)
+        joined = blocks_joined(q->f, q->grid, q->block);
+    if (r == CUDA_SUCCESS && (v = latest(q->f, q->block, small_grid, joined)) == NULL)
+        r = function_variant(q->f, q->block, q->grid, joined, &v);
     if (r == CUDA_SUCCESS) {
         l.kernel = &v->kernel;
         memcpy(l.grid, q->grid, sizeof l.grid);

@@ -355,6 +355,7 @@ static CUresult new_function(CUmodule m, struct ptx_func *func, CUfunction *out)
         f->param_sizes[n] = (uint32_t)func->params[n]->size;
         at += func->params[n]->size;
     }
+    variant_describe(f);
     f->next = m->functions;
     m->functions = f;
     handle_publish(f, TAG_FUNCTION);

@@ -42,12 +42,13 @@
 /* Of a grid, for each worker: from here on baseline code does little of it. */
 enum { MANY_BLOCKS = 16 };
 
-static struct variant *find_variant(CUfunction f, const uint32_t ntid[3], bool grid_small)
+static struct variant *find_variant(CUfunction f, const uint32_t ntid[3], bool grid_small,
+                                    uint32_t joined)
 {
     for (struct variant *v = atomic_load_explicit(&f->variants, memory_order_acquire); v != NULL;
          v = v->next)
         if (v->ntid[0] == ntid[0] && v->ntid[1] == ntid[1] && v->ntid[2] == ntid[2] &&
-            v->grid_small == grid_small)
+            v->grid_small == grid_small && v->joined == joined)
             return v;
     return NULL;
 }
@@ -125,6 +126,21 @@ static uint32_t panel_width(uint32_t columns)
     return columns < THREADS ? THREADS / columns : 1;
 }
 
+/* From how many blocks on neighbours are joined: fewer would leave workers idle. Not where somebody
+ * looks at threads or blocks one by one. */
+void variant_describe(CUfunction f)
+{
+    enum { EACH = 16 };
+    if (f->info.joins == JIT_JOINS_NEVER || f->func->module->debug || schedule_on() ||
+        (all_checks() & ~(uint32_t)JIT_CHECKS_DEVICES) != 0)
+        return;
+    struct device_facts facts;
+    device_facts(driver_device(f->module->ctx->ordinal), &facts);
+    bool wide = facts.simd_bits == 512 && !env_lists(ENV_VECTORS, "256");
+    f->join_least = EACH * facts.workers;
+    f->joins_full = f->info.joins == JIT_JOINS || (f->info.joins == JIT_JOINS_512 && wide);
+}
+
 /* What the kernel demands of a launch, and has: asked once for each shape of its blocks. */
 static CUresult check_demands(CUfunction f, const uint32_t ntid[3])
 {
@@ -146,16 +162,17 @@ static CUresult check_demands(CUfunction f, const uint32_t ntid[3])
 }
 
 static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint32_t grid[3],
-                                struct variant **out)
+                                uint32_t joined, struct variant **out)
 {
     bool follow;
     CU_TRY(check_demands(f, ntid));
-    struct jit_options opt = {.ntid = {ntid[0], ntid[1], ntid[2]},
+    struct jit_options opt = {.ntid = {ntid[0] * joined, ntid[1], ntid[2]},
                               .grid_small = grid_is_small(grid, ntid),
                               .tier = first_tier(f, grid, &follow),
                               .checked = all_checks(),
                               .lineinfo = 1,
-                              .order = order(f)};
+                              .order = order(f),
+                              .joined = joined};
     struct diag d = {0};
     uint64_t begun = observed() ? clock_ns() : 0;
     struct jit_code *code = jit_get(f->func, &opt, &f->module->resolver, &d);
@@ -168,6 +185,7 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
     struct variant *v = xcalloc(1, sizeof *v);
     memcpy(v->ntid, ntid, sizeof v->ntid);
     v->grid_small = opt.grid_small;
+    v->joined = joined;
     v->code = code;
     v->kernel = (struct grid_kernel){
         .run = code->run,
@@ -184,7 +202,8 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
         .streams = (code->flags & JIT_CODE_STREAMS) != 0,
         .abreast = (code->flags & JIT_CODE_ABREAST) != 0,
         .collects = (code->flags & JIT_CODE_COLLECTS) != 0,
-        .panel = (code->flags & JIT_CODE_PANELS) != 0 ? panel_width(ntid[0]) : 0,
+        .panel = (code->flags & JIT_CODE_PANELS) != 0 ? panel_width(opt.ntid[0]) : 0,
+        .joined = joined,
         .recursive = f->info.recursive,
         .debug_frames = f->func->module->debug,
         .text = code->text,
@@ -208,6 +227,7 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
 struct compile_call {
     CUfunction f;
     const uint32_t *ntid, *grid;
+    uint32_t joined;
     struct variant **out;
     CUresult result;
 };
@@ -215,19 +235,19 @@ struct compile_call {
 static void compile_here(void *arg)
 {
     struct compile_call *c = arg;
-    c->result = compile_variant(c->f, c->ntid, c->grid, c->out);
+    c->result = compile_variant(c->f, c->ntid, c->grid, c->joined, c->out);
 }
 
 CUresult function_variant(CUfunction f, const uint32_t ntid[3], const uint32_t grid[3],
-                          struct variant **out)
+                          uint32_t joined, struct variant **out)
 {
     bool small = grid_is_small(grid, ntid);
-    *out = find_variant(f, ntid, small);
+    *out = find_variant(f, ntid, small, joined);
     if (WEIR_LIKELY(*out != NULL))
         return CUDA_SUCCESS;
-    struct compile_call c = {.f = f, .ntid = ntid, .grid = grid, .out = out};
+    struct compile_call c = {.f = f, .ntid = ntid, .grid = grid, .joined = joined, .out = out};
     pthread_mutex_lock(&f->lock);
-    *out = find_variant(f, ntid, small);
+    *out = find_variant(f, ntid, small, joined);
     if (*out == NULL)
         stack_call(compile_here, &c);
     pthread_mutex_unlock(&f->lock);
