@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: frame_places.sh WEIR: registers that outlive different barriers share a place in the warp's frame. Twelve
 # values that live over one barrier each took a frame of twelve vectors, in a kernel with more steps more than the first
-# cache holds.
+# cache holds. Bytes in registers of 16 bits take one byte a lane.
 set -eu
 weir=$1
 dir=$(mktemp -d)
@@ -35,5 +35,27 @@ PTX
 sizes=$(grep -o 'mul i64 %[0-9]*, [0-9]*$' "$dir/ir" | sed 's/.*, //' | sort -u | tr '\n' ' ')
 [ "$sizes" = "320 4 " ] || {
     echo "frames of another size: $sizes" >&2
+    exit 1
+}
+
+cat >"$dir/bytes.ptx" <<'PTX'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out)
+{
+.reg .b16 %v, %w, %x; .reg .b32 %t; .reg .b64 %o, %i, %a, %b, %p; .reg .pred %q;
+mov.u32 %t, %tid.x; cvt.u64.u32 %o, %t; ld.param.u64 %i, [in]; add.s64 %a, %i, %o;
+ld.global.u8 %v, [%a]; ld.global.u8 %w, [%a+1024]; setp.gt.u16 %q, %v, %w; selp.u16 %x, 1, 0, %q;
+bar.sync 0;
+ld.param.u64 %p, [out]; add.s64 %b, %p, %o; st.global.u8 [%b], %v; st.global.u8 [%b+1024], %w;
+st.global.u8 [%b+2048], %x;
+ret;
+}
+PTX
+"$weir" dump --ir-raw --block 128 "$dir/bytes.ptx" >"$dir/ir"
+n=$(grep -c 'store <32 x i8> .*, align 32' "$dir/ir") || :
+[ "$n" -ge 3 ] || {
+    echo "$n vectors of bytes in the frame, not 3" >&2
     exit 1
 }

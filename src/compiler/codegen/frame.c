@@ -128,12 +128,32 @@ struct frame_places {
     size_t count, cap;
 };
 
+/* Is a value of 16 bits a byte, as those that are loaded from bytes are? The frame has it as one.
+ */
+static bool is_byte(const struct codegen *cg, int32_t reg)
+{
+    const struct jkernel *k = cg->k;
+    const struct jreg *r = &k->regs[reg];
+    int64_t lo, hi;
+    if (r->uniformity.seg != SEG_NONE || r->type == PTX_PRED || r->type == PTX_F16 ||
+        ptx_type_bits((enum ptx_type)r->type) != 16 || r->ndefs != 1 || r->def < 0 ||
+        cg->regs[reg].framed || cg->regs[reg].ignored_bits != 0)
+        return false;
+    const struct ptx_instr *i = &k->instrs[r->def];
+    if (i->op == PTX_OP_selp && i->guard < 0)
+        return i->operands[1].kind == PTX_OPR_IMM && i->operands[1].imm <= UINT8_MAX &&
+               i->operands[2].kind == PTX_OPR_IMM && i->operands[2].imm <= UINT8_MAX;
+    return jit_range(k, reg, &lo, &hi) && hi <= UINT8_MAX;
+}
+
 /* Bytes of a register in the frame. */
 static uint32_t register_bytes(const struct codegen *cg, int32_t reg)
 {
     const struct jreg *r = &cg->k->regs[reg];
     bool vec = r->uniformity.seg == SEG_NONE;
     uint32_t bytes = (ptx_type_bits((enum ptx_type)r->type) + 7) / 8;
+    if (vec && is_byte(cg, reg))
+        return JIT_WARP;
     if (vec)
         return r->type == PTX_PRED ? 4 : bytes * stored_lanes(cg, reg, NULL);
     uint32_t n = (uint32_t)nsegs(r->uniformity.seg);
@@ -145,7 +165,7 @@ static bool same_shape(const struct codegen *cg, int32_t a, int32_t b)
     const struct jreg *ra = &cg->k->regs[a], *rb = &cg->k->regs[b];
     return ra->uniformity.seg == rb->uniformity.seg &&
            (ra->uniformity.brk != 0) == (rb->uniformity.brk != 0) &&
-           (ra->type == PTX_PRED) == (rb->type == PTX_PRED) &&
+           (ra->type == PTX_PRED) == (rb->type == PTX_PRED) && is_byte(cg, a) == is_byte(cg, b) &&
            ptx_type_bits((enum ptx_type)ra->type) == ptx_type_bits((enum ptx_type)rb->type) &&
            cg->regs[a].ignored_bits == cg->regs[b].ignored_bits;
 }
@@ -255,6 +275,23 @@ static void transfer_lanes(struct codegen *cg, int32_t reg, bool save)
     LLVMBuildStore(b, v, s->slot[0]);
 }
 
+/* Saves or restores a vector of bytes. */
+static void transfer_bytes(struct codegen *cg, int32_t reg, bool save)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMTypeRef all = LLVMVectorType(scalar_type(cg, cg->k->regs[reg].type), JIT_WARP);
+    LLVMTypeRef bytes = LLVMVectorType(cg->i8, JIT_WARP);
+    LLVMValueRef slot = cg->regs[reg].slot[0];
+    LLVMValueRef p = byte_offset(cg, cg->frame_w, c64(cg, cg->regs[reg].frame_offset));
+    LLVMValueRef access =
+        save ? LLVMBuildStore(b, LLVMBuildTrunc(b, LLVMBuildLoad2(b, all, slot, ""), bytes, ""), p)
+             : LLVMBuildLoad2(b, bytes, p, "");
+    LLVMSetAlignment(access, JIT_WARP);
+    tag_frame(cg, access);
+    if (!save)
+        LLVMBuildStore(b, LLVMBuildZExt(b, access, all, ""), slot);
+}
+
 /* Saves or restores one register. */
 static void transfer_register(struct codegen *cg, int32_t reg, bool save)
 {
@@ -268,6 +305,10 @@ static void transfer_register(struct codegen *cg, int32_t reg, bool save)
         return;
     if (s->ignored_bits != 0) {
         transfer_lanes(cg, reg, save);
+        return;
+    }
+    if (is_byte(cg, reg)) {
+        transfer_bytes(cg, reg, save);
         return;
     }
     LLVMTypeRef held = vec ? LLVMVectorType(t, JIT_WARP) : t;

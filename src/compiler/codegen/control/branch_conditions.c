@@ -223,8 +223,31 @@ static LLVMValueRef value_in_lane(struct bound_condition *c, int32_t before,
     return o->neg && type == PTX_PRED ? LLVMBuildNot(cg->alu.b, out[0], "") : out[0];
 }
 
-/* `i == n` with an index of stride 1 or -1: no lane has it when the distance from the first is more
- * than the warp is long, however indices wrap. */
+/* The longest step from lane to lane of an index that is compared for equality. */
+enum { MOST_STEP = 1 << 16 };
+
+static bool is_step(int64_t step) { return step != 0 && step >= -MOST_STEP && step <= MOST_STEP; }
+
+/* How many steps of so much lead over a distance, however both wrap; at least 2^(bits - 16) where
+ * none do. An odd step is multiplied by its inverse; what else divides the distance is shifted out,
+ * and is at the top where it is not zeros. */
+static LLVMValueRef steps_over(struct bound_condition *c, LLVMValueRef distance, int64_t step)
+{
+    LLVMTypeRef type = LLVMTypeOf(distance);
+    uint64_t odd = (uint64_t)(step < 0 ? -step : step), inverse = 1;
+    unsigned shift = 0;
+    for (; odd % 2 == 0; odd /= 2)
+        shift++;
+    for (int n = 0; n < 6; n++) /* each doubles the bits that are right */
+        inverse *= 2 - odd * inverse;
+    if (odd != 1)
+        distance = LLVMBuildMul(c->cg->alu.b, distance, LLVMConstInt(type, inverse, false), "");
+    LLVMValueRef args[3] = {distance, distance, LLVMConstInt(type, shift, false)};
+    return shift == 0 ? distance : intrinsic(c->cg, "llvm.fshr", &type, 1, args, 3);
+}
+
+/* `i == n` with an index whose lanes differ by one step: no lane has it when the distance from the
+ * first is more steps than the warp is long, however indices wrap. */
 static bool equality_from_bounds(struct bound_condition *c, const struct ptx_operand *cond,
                                  LLVMValueRef *all, LLVMValueRef *none)
 {
@@ -248,12 +271,13 @@ static bool equality_from_bounds(struct bound_condition *c, const struct ptx_ope
             return false;
     }
     int64_t step = s[0].stride - s[1].stride;
-    if (step != 1 && step != -1)
+    if (!is_step(step))
         return false;
     LLVMValueRef v[2];
     for (int n = 0; n < 2; n++)
         v[n] = first_lane_value(c, at, &i->operands[n + 1], type, 0);
     LLVMValueRef far = step > 0 ? LLVMBuildSub(b, v[1], v[0], "") : LLVMBuildSub(b, v[0], v[1], "");
+    far = steps_over(c, far, step);
     far = LLVMBuildICmp(b, LLVMIntUGE, far, LLVMConstInt(LLVMTypeOf(far), JIT_WARP, false), "");
     bool differ = ptx_has(i, PTX_M_ne) != cond->neg;
     *all = differ ? far : LLVMConstInt(c->cg->i1, 0, false);
@@ -263,7 +287,7 @@ static bool equality_from_bounds(struct bound_condition *c, const struct ptx_ope
 
 /* ---- all lanes at once ---- */
 
-/* `index < bound` or `index == bound` with an index of stride 1 or -1 in each segment. */
+/* `index < bound` with an index of stride 1 or -1 in each segment, or `index == bound`. */
 struct row {
     const struct ptx_instr *i;
     int32_t at; /* its number (maker) */
@@ -273,6 +297,7 @@ struct row {
     bool less;  /* it is index < bound or index <= bound, else > or >= */
     bool equal; /* <= or >= */
     bool same;  /* none of these: == or != */
+    int64_t step;
 };
 
 static bool is_index_compare(struct bound_condition *c, int32_t before,
@@ -300,8 +325,9 @@ static bool is_index_compare(struct bound_condition *c, int32_t before,
     }
     r->index = s[0].stride != 0 ? 0 : 1;
     int64_t step = s[r->index].stride;
-    if (s[1 - r->index].stride != 0 || (step != 1 && step != -1))
+    if (s[1 - r->index].stride != 0 || !is_step(step) || (!r->same && step != 1 && step != -1))
         return false;
+    r->step = step;
     r->up = step > 0;
     r->less ^= r->index == 1; /* bound > index */
     if (!r->same)
@@ -312,12 +338,12 @@ static bool is_index_compare(struct bound_condition *c, int32_t before,
 /* i32: the lane of a segment that has the bound; others: all lanes but that. However indices wrap.
  */
 static LLVMValueRef index_equal_bits(struct bound_condition *c, LLVMValueRef low, LLVMValueRef high,
-                                     bool others)
+                                     int64_t step, bool others)
 {
     struct codegen *cg = c->cg;
     LLVMBuilderRef b = cg->alu.b;
     uint64_t lanes = 1u << c->seg;
-    LLVMValueRef far = LLVMBuildSub(b, high, low, "");
+    LLVMValueRef far = steps_over(c, LLVMBuildSub(b, high, low, ""), step);
     LLVMValueRef in =
         LLVMBuildICmp(b, LLVMIntULT, far, LLVMConstInt(LLVMTypeOf(far), lanes, false), "");
     LLVMValueRef bit = LLVMBuildShl(b, c32(cg, 1), LLVMBuildIntCast2(b, far, cg->i32, false, ""),
@@ -341,7 +367,7 @@ static LLVMValueRef index_compare_bits(struct bound_condition *c, const struct r
         high = t;
     }
     if (r->same)
-        return index_equal_bits(c, low, high, ptx_has(r->i, PTX_M_ne));
+        return index_equal_bits(c, low, high, r->step, ptx_has(r->i, PTX_M_ne));
     /* The lanes up to high - low after the first. Up: those of index < bound, or <=; down: those of
      * index > bound, or >=. Else it is the others. */
     bool others = r->less != r->up, with = r->equal != others;
