@@ -19,7 +19,10 @@ static nvmlReturn_t refuse(nvmlDevice_t device)
     }
 REFUSED(nvmlDeviceGetUtilizationRates, nvmlUtilization_t *rates)
 REFUSED(nvmlDeviceGetTemperature, nvmlTemperatureSensors_t sensor, unsigned int *degrees)
+REFUSED(nvmlDeviceGetTemperatureThreshold, nvmlTemperatureThresholds_t threshold,
+        unsigned int *degrees)
 REFUSED(nvmlDeviceGetPowerUsage, unsigned int *milliwatts)
+REFUSED(nvmlDeviceGetPowerManagementDefaultLimit, unsigned int *milliwatts)
 REFUSED(nvmlDeviceGetPowerManagementLimit, unsigned int *milliwatts)
 REFUSED(nvmlDeviceGetPowerManagementLimitConstraints, unsigned int *least, unsigned int *most)
 REFUSED(nvmlDeviceSetPowerManagementLimit, unsigned int milliwatts)
@@ -34,6 +37,7 @@ REFUSED(nvmlDeviceResetApplicationsClocks)
 REFUSED(nvmlDeviceGetSupportedMemoryClocks, unsigned int *count, unsigned int *clocks)
 REFUSED(nvmlDeviceGetSupportedGraphicsClocks, unsigned int memory, unsigned int *count,
         unsigned int *clocks)
+REFUSED(nvmlDeviceGetCurrentClocksThrottleReasons, unsigned long long *reasons)
 REFUSED(nvmlDeviceGetPersistenceMode, nvmlEnableState_t *mode)
 REFUSED(nvmlDeviceSetPersistenceMode, nvmlEnableState_t mode)
 REFUSED(nvmlDeviceGetEccMode, nvmlEnableState_t *current, nvmlEnableState_t *pending)
@@ -51,6 +55,7 @@ REFUSED(nvmlDeviceGetCurrPcieLinkGeneration, unsigned int *generation)
 REFUSED(nvmlDeviceGetCurrPcieLinkWidth, unsigned int *width)
 REFUSED(nvmlDeviceGetMaxPcieLinkGeneration, unsigned int *generation)
 REFUSED(nvmlDeviceGetMaxPcieLinkWidth, unsigned int *width)
+REFUSED(nvmlDeviceGetPcieThroughput, nvmlPcieUtilCounter_t counter, unsigned int *kilobytes)
 REFUSED(nvmlDeviceGetNvLinkState, unsigned int link, nvmlEnableState_t *active)
 REFUSED(nvmlDeviceGetNvLinkRemotePciInfo_v2, unsigned int link, nvmlPciInfo_t *pci)
 REFUSED(nvmlDeviceGetTopologyCommonAncestor, nvmlDevice_t device2, nvmlGpuTopologyLevel_t *level)
@@ -58,6 +63,10 @@ REFUSED(nvmlDeviceGetCpuAffinity, unsigned int size, unsigned long *set)
 REFUSED(nvmlDeviceSetCpuAffinity)
 REFUSED(nvmlDeviceGetComputeRunningProcesses_v3, unsigned int *count, nvmlProcessInfo_t *processes)
 REFUSED(nvmlDeviceGetGraphicsRunningProcesses_v3, unsigned int *count, nvmlProcessInfo_t *processes)
+REFUSED(nvmlDeviceGetMPSComputeRunningProcesses_v3, unsigned int *count,
+        nvmlProcessInfo_t *processes)
+REFUSED(nvmlDeviceGetProcessUtilization, nvmlProcessUtilizationSample_t *samples,
+        unsigned int *count, unsigned long long since)
 
 /* ---- older names ---- */
 

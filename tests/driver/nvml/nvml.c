@@ -106,6 +106,23 @@ static void same_as_cuda(void)
     OK(cuMemFree(p));
 }
 
+/* Programs that show GPUs as they run want all of these, or show none. */
+static void what_monitors_ask(nvmlDevice_t d)
+{
+    nvmlProcessUtilizationSample_t sample;
+    unsigned value = 1;
+    unsigned long long reasons;
+    CHECK_EQ_INT(nvmlDeviceGetTemperatureThreshold(d, NVML_TEMPERATURE_THRESHOLD_SLOWDOWN, &value),
+                 NVML_ERROR_NOT_SUPPORTED);
+    CHECK_EQ_INT(nvmlDeviceGetPcieThroughput(d, NVML_PCIE_UTIL_RX_BYTES, &value),
+                 NVML_ERROR_NOT_SUPPORTED);
+    CHECK_EQ_INT(nvmlDeviceGetProcessUtilization(d, &sample, &value, 0), NVML_ERROR_NOT_SUPPORTED);
+    CHECK_EQ_INT(nvmlDeviceGetMPSComputeRunningProcesses(d, &value, NULL),
+                 NVML_ERROR_NOT_SUPPORTED);
+    CHECK_EQ_INT(nvmlDeviceGetPowerManagementDefaultLimit(d, &value), NVML_ERROR_NOT_SUPPORTED);
+    CHECK_EQ_INT(nvmlDeviceGetCurrentClocksThrottleReasons(d, &reasons), NVML_ERROR_NOT_SUPPORTED);
+}
+
 static void refusals(void)
 {
     nvmlDevice_t d, other;
@@ -122,6 +139,7 @@ static void refusals(void)
     CHECK_EQ_INT(nvmlDeviceGetComputeRunningProcesses(d, &value, NULL), NVML_ERROR_NOT_SUPPORTED);
     CHECK_EQ_INT(nvmlDeviceGetPowerUsage((nvmlDevice_t)&value, &value),
                  NVML_ERROR_INVALID_ARGUMENT);
+    what_monitors_ask(d);
     CHECK_EQ_INT(nvmlDeviceGetIndex(d, NULL), NVML_ERROR_INVALID_ARGUMENT);
     DONE(nvmlDeviceGetComputeMode(d, &mode));
     CHECK_EQ_INT(mode, NVML_COMPUTEMODE_DEFAULT);
