@@ -172,6 +172,21 @@ static bool float_const(val v, double *out)
     return true;
 }
 
+/* Of r, which is y where x and y are equal: the lesser of both zeros, or the greater. Where masks
+ * are vectors, logic is cheaper than a choice. */
+static val join_zeros(struct alu *a, val x, val y, val r, bool is_max)
+{
+    val xi = ir_as_int(a, x), yi = ir_as_int(a, y), same = ir_fcmp(a, LLVMRealOEQ, x, y);
+    if (ir_lanes(x) == 1 || a->has_avx512) {
+        val both = ir_as_float(a, is_max ? ir_and(a, xi, yi) : ir_or(a, xi, yi));
+        return ir_select(a, same, both, r);
+    }
+    val of = ir_sext(a, same, ir_bits(xi)), ri = ir_as_int(a, r);
+    if (!is_max)
+        return ir_as_float(a, ir_or(a, ri, ir_and(a, of, xi)));
+    return ir_as_float(a, ir_and(a, ri, ir_not(a, ir_and(a, of, ir_not(a, xi)))));
+}
+
 /* select(x < y, x, y) is what minps does: it gives y when they are equal or when one is NaN. So
  * zeros of different signs and a NaN y want a second look, unless y is a constant that needs none.
  */
@@ -187,11 +202,8 @@ static val float_min_max(struct alu *a, val x, val y, bool is_max, bool nan)
     bool known = float_const(y, &c) && c == c;
     bool zero_is_right = known && (c != 0 || is_max == !__builtin_signbit(c));
     val r = ir_select(a, ir_fcmp(a, is_max ? LLVMRealOGT : LLVMRealOLT, x, y), x, y);
-    if (!zero_is_right) { /* equal values have equal bits but for zeros: join the signs */
-        val xi = ir_as_int(a, x), yi = ir_as_int(a, y);
-        val both = ir_as_float(a, is_max ? ir_and(a, xi, yi) : ir_or(a, xi, yi));
-        r = ir_select(a, ir_fcmp(a, LLVMRealOEQ, x, y), both, r);
-    }
+    if (!zero_is_right) /* equal values have equal bits but for zeros */
+        r = join_zeros(a, x, y, r, is_max);
     if (nan) {
         uint64_t canonical = ir_bits(x) == 32 ? 0x7fffffff : 0x7fffffffffffffff;
         return ir_select(a, ir_fcmp(a, LLVMRealUNO, x, y), ir_kbits(a, r, canonical), r);
