@@ -80,4 +80,25 @@ told error 1
 run weircc -c a.cu -Xcudafe --diag_error=177,--diag_warning=940
 ok
 told warning 1
+# A warning of the whole file, and one of the preprocessor.
+echo 'extern __device__ int x;
+__global__ void k(int *p) { *p = x; }' >a.cu
+run weircc -c a.cu -o a.o
+ok
+says "warning: the device variable 'x'"
+rm -f a.o
+run weircc -c a.cu -o a.o -Werror all-warnings
+fails
+says "error: the device variable 'x'"
+missing a.o
+sed -i '1i #pragma nv_diag_suppress 20044' a.cu
+run weircc -c a.cu -o a.o -Werror all-warnings
+ok
+says_not "device variable"
+printf '#warning so\nint x;\n' >a.cu
+run weircc -E a.cu -Werror all-warnings
+fails
+says "a.cu:1:2: error: so"
+run weircc -E a.cu
+ok
 done_

@@ -89,7 +89,7 @@ static const char *source_text(struct compilation *c)
     return c->preprocessed.text;
 }
 
-void show_warnings(struct compilation *c, struct strbuf *errors)
+int show_warnings(struct compilation *c, struct strbuf *errors, int status)
 {
     const struct cmdline *options = &c->dr->options;
     if (severities_concern(errors))
@@ -97,6 +97,7 @@ void show_warnings(struct compilation *c, struct strbuf *errors)
     else if (list_has(&options->list[OPT_Werror], "all-warnings"))
         severities_apply(errors, NULL, options);
     show(c, errors);
+    return status == 0 && c->messages.errors > 0 ? STATUS_FRONT_END : status;
 }
 
 static bool rewrite(struct compilation *c, enum pass pass, const char *text)
@@ -352,8 +353,7 @@ int run_pass(struct compilation *c, enum pass pass, const struct strlist *comman
         messages_limit(&errors, 20);
     bool said = errors.count > 0;
     bool written = !said || strstr(errors.items, "unable to open output file") == NULL;
-    show_warnings(c, &errors);
-    if (status == 0 && c->messages.errors > 0) { /* warnings that are errors */
+    if (show_warnings(c, &errors, status) != status) { /* some are errors */
         file_remove(run->output);
         status = 1;
     }
@@ -396,8 +396,7 @@ int warn_host_accesses(struct compilation *c)
     char *host = device != NULL && host_accesses_possible(device) ? host_llvm(c) : NULL;
     if (host != NULL)
         host_accesses_find(host, device, dr->tools.include, &messages);
-    show_warnings(c, &messages);
     free(host);
     free(device);
-    return c->messages.errors == 0 ? 0 : STATUS_FRONT_END;
+    return show_warnings(c, &messages, 0);
 }

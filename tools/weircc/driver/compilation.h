@@ -52,8 +52,9 @@ int run_compiler(struct compilation *c, struct strlist *argv, const char *phase,
 void show(struct compilation *c, struct strbuf *errors);
 
 /* The same for warnings that nvcc has numbers for, by what the command line and the source say of
- * them (severities.h). Some may be errors: messages.errors tells. */
-void show_warnings(struct compilation *c, struct strbuf *errors);
+ * them (severities.h). Returns the status, or STATUS_FRONT_END instead of 0 where some are errors.
+ */
+int show_warnings(struct compilation *c, struct strbuf *errors, int status);
 
 /* Code in which a call may be a launch: a copy of a kernel for certain arguments would be no
  * kernel, and lines are for warnings (launch_ptx.h). */

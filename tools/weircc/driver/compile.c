@@ -71,8 +71,7 @@ static int finish_launches(struct compilation *c, const char *path, bool warn)
         ptx != NULL && launch_ptx_finish(ptx, command_has_lines(o), &out, &warnings, &dr->diag);
     ok = ok && file_write(path, out.items, out.count, &dr->diag);
     if (warn && !o->given[OPT_disable_warnings])
-        show_warnings(c, &warnings);
-    ok = ok && c->messages.errors == 0;
+        ok = show_warnings(c, &warnings, ok ? 0 : 1) == 0;
     sb_free(&out);
     sb_free(&warnings);
     free(ptx);
@@ -360,7 +359,8 @@ static int device_pass(struct compilation *c, const char *ptx)
     int status = make_device_code(c, &command, llvm, ptx, &messages, &found);
     if (found.functions || found.variables.count > 0)
         status = define_device_code(c, &command, llvm, ptx, status, &messages, &found);
-    show(c, &messages);
+    if (show_warnings(c, &messages, status) != status)
+        status = 1; /* as nvcc's */
     sb_free(&found.definitions);
     if (status == 0 && wants_gpu_form(c))
         status = make_gpu_form(c, llvm);
@@ -624,8 +624,7 @@ static int cuda_preprocess(struct compilation *c)
     list_add(&argv, "-E");
     struct strbuf errors = {0};
     int status = run_compiler(c, &argv, "clang (preprocess)", c->job->output, &errors);
-    show(c, &errors);
-    return status;
+    return show_warnings(c, &errors, status) != status ? 1 : status;
 }
 
 /* Both passes may include files that the other does not. */
@@ -638,7 +637,7 @@ static int cuda_dependencies(struct compilation *c)
         command_cuda(&argv, c->dr, passes[i], c->job->input);
         struct strbuf errors = {0};
         status = run_compiler(c, &argv, "clang (dependencies)", NULL, &errors);
-        show(c, &errors);
+        status = show_warnings(c, &errors, status) != status ? 1 : status;
     }
     return status;
 }

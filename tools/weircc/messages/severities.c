@@ -49,6 +49,7 @@ static const struct {
     {"2809", NULL, "unused-result", NULL},
     {"20011", NULL, NULL, "warning: calling a __host__ function ("},
     {"20014", NULL, NULL, "warning: calling a __host__ function ("},
+    {"20044", NULL, NULL, "is extern: without -rdc=true that is taken for its definition"},
     {"20091", NULL, NULL, "variable '%s' cannot be directly read in a host function"},
     {"20092", NULL, NULL, "variable '%s' cannot be directly written in a host function"},
 };
@@ -63,9 +64,10 @@ struct severities {
 
 struct warning {
     char *text;              /* with all that belongs to it */
-    char *file;              /* NULL: it is no warning that has a number */
-    long line;               /* in it */
     bool rows[ROWS];         /* its numbers */
+    bool numbered;           /* it has one */
+    char *file;              /* NULL: it is of the whole file */
+    long line;               /* in it */
     struct severities there; /* what holds at its place */
 };
 
@@ -96,8 +98,8 @@ static bool is_named(const char *line, const char *name)
     return named;
 }
 
-/* Reads "FILE:LINE:COLUMN: warning: ...". False: it is none. */
-static bool read_place(const char *line, struct warning *w)
+/* Reads "FILE:LINE:COLUMN: warning: ...", if it is that. */
+static void read_place(const char *line, struct warning *w)
 {
     const char *kind = strstr(line, ": warning: "), *p = kind;
     for (int number = 0; number < 2 && p != NULL; number++) {
@@ -106,10 +108,8 @@ static bool read_place(const char *line, struct warning *w)
         w->line = strtol(p, NULL, 10);
         p = p > line + 1 && p[-1] == ':' ? p - 1 : NULL;
     }
-    if (p == NULL)
-        return false;
-    w->file = xprintf("%.*s", (int)(p - line), line);
-    return true;
+    if (p != NULL)
+        w->file = xprintf("%.*s", (int)(p - line), line);
 }
 
 /* Which numbers it has, by the line that says what it is. */
@@ -117,13 +117,13 @@ static void read_warning(struct warning *w)
 {
     for (const char *p = w->text; *p != '\0'; p = text_next_line(p)) {
         char *line = excerpts_plain(p, strcspn(p, "\n"));
-        bool any = false, head = strstr(line, " warning: ") != NULL;
+        bool head = strstr(line, " warning: ") != NULL;
         for (size_t i = 0; head && i < ROWS; i++) {
             w->rows[i] = (rows[i].name == NULL || is_named(line, rows[i].name)) &&
                          (rows[i].words == NULL || says(line, rows[i].words));
-            any |= w->rows[i];
+            w->numbered |= w->rows[i];
         }
-        if (any)
+        if (w->numbered)
             read_place(line, w);
         free(line);
         if (head)
@@ -161,7 +161,7 @@ bool severities_concern(const struct strbuf *messages)
     struct warnings all = read_messages(messages);
     bool any = false;
     for (size_t i = 0; i < all.count; i++)
-        any |= all.items[i].file != NULL;
+        any |= all.items[i].numbered;
     free_warnings(&all);
     return any;
 }
@@ -265,7 +265,7 @@ static bool read_marker(const char *p, long *line, const char **file, size_t *n)
     return true;
 }
 
-/* Tells each warning what holds at the last line that is not after its own. */
+/* Tells each warning what holds at the last line that is not after its own, or at the end. */
 static void find_places(struct warnings *all, const char *source, struct state *s)
 {
     const char *file = "";
@@ -292,6 +292,9 @@ static void find_places(struct warnings *all, const char *source, struct state *
         }
         line++;
     }
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i].file == NULL)
+            all->items[i].there = s->now;
 }
 
 /* ---- what is left ---- */
@@ -300,7 +303,7 @@ static enum severity severity_of(const struct warning *w, bool all_errors)
 {
     enum severity is = all_errors && strstr(w->text, "warning: ") != NULL ? ERROR : AS_IT_IS;
     for (size_t i = 0; i < ROWS; i++)
-        if (w->file != NULL && w->rows[i] && w->there.of[i] != AS_IT_IS)
+        if (w->rows[i] && w->there.of[i] != AS_IT_IS)
             return w->there.of[i] == WARNING && all_errors ? ERROR : w->there.of[i];
     return is;
 }
