@@ -90,7 +90,7 @@ WEIR_CURAND void mrg_apply(unsigned (&s)[3], unsigned fourth, unsigned fifth, co
 }
 
 /* n * 2^first steps ahead. */
-WEIR_CURAND void mrg_ahead(curandStateMRG32k3a_t *state, unsigned long long n, int first)
+WEIR_CURAND void mrg_bits(curandStateMRG32k3a_t *state, unsigned long long n, int first)
 {
     const unsigned *c = mrg_steps + 6 * first;
 #pragma unroll 1
@@ -103,6 +103,21 @@ WEIR_CURAND void mrg_ahead(curandStateMRG32k3a_t *state, unsigned long long n, i
             b = mrg_next2(state->s2[1], state->s2[2], a);
             mrg_apply<mrg_modulus2>(state->s2, a, b, c + 3);
         }
+}
+/* The same. The order of steps makes no difference: those by the upper bits come first, as the
+ * threads of a warp have them in common, and one serves all. */
+WEIR_CURAND void mrg_ahead(curandStateMRG32k3a_t *state, unsigned long long n, int first)
+{
+    mrg_bits(state, n >> 5, first + 5);
+#if defined(__CUDA_ARCH__) /* what threads have in common so far gets no register with what        \
+                              follows */
+    for (int k = 0; k < 6; k++) {
+        unsigned own, &word = k < 3 ? state->s1[k] : state->s2[k - 3];
+        asm("mov.b32 %0, %1;" : "=r"(own) : "r"(word));
+        word = own;
+    }
+#endif
+    mrg_bits(state, n & 31, first);
 }
 
 } // namespace curand
