@@ -511,6 +511,16 @@ END
 computes 73 --expt-relaxed-constexpr
 run ls tmp
 says_not "a-"
+# Where the file is mended anyway that takes no run more.
+cat >b.cu <<'END'
+constexpr unsigned long least(unsigned long a, unsigned long b) { return a < b ? a : b; }
+__global__ void j(int *p) { auto v = threadIdx; *p = v.x; }
+__global__ void k(int *p) { *p = *(int *)__builtin_assume_aligned(p + 4, least(16, 32)); }
+END
+run weircc -c b.cu --expt-relaxed-constexpr --time few
+ok
+run grep -c 'clang (device)' few
+says "2"
 # However many there are, clang is asked twice, and reads the source once more for the mended text.
 {
     echo 'template <class T> __device__ int x(T v) { return v.x; }'

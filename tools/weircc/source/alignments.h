@@ -16,4 +16,8 @@ bool alignments_are_why(const char *messages);
  */
 int alignments_write(const char *text, struct strbuf *out);
 
+/* The same of two arguments of which the alignment holds a call, for text that is mended anyway:
+ * clang would die of them, or take what is no number for one. */
+int alignments_write_calls(const char *text, struct strbuf *out);
+
 #endif

@@ -680,8 +680,7 @@ bool mend_file(const char *path, const struct mend_plan *plan, struct diag *d)
     }
     if (plan->unrolls)
         changes += mend_by(unrolls_write, &out);
-    if (plan->alignments)
-        changes += mend_by(alignments_write, &out);
+    changes += mend_by(plan->alignments ? alignments_write : alignments_write_calls, &out);
     if (plan->shared)
         changes += mend_by(externs_write_shared, &out);
     bool ok = changes > 0 && file_write(path, out.items, out.count, d);
