@@ -179,6 +179,8 @@ struct jkernel {
     unsigned seg_min;        /* segments shorter than this are not kept; 0: all are */
     int32_t barrier_loop;    /* 1 + first instruction of the loop that is given barriers so that the
                                 block's warps interleave (warp_interleaving.c), 0: none */
+    bool whole_blocks;       /* blocks that guards let pass whole are to have code of their own */
+    bool has_whole;          /* ... and have it (front/whole_blocks.c) */
     int32_t barrier_iterations; /* from one of those barriers to the next, a power of two */
     uint64_t *gates;            /* instructions that have gates, as a set over so many; not of the
                                    arena */

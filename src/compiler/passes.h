@@ -9,18 +9,21 @@
  *                                    registers
  *     arguments                      once all is inlined: areas are registers, or local memory
  *     cdp_launch                     launches in each other's arguments have configurations of
- * their own; refuses too many in each other (flatten.c)                    the carry flag is a
- * register, an operand of its own spinning_calls                 calls that may wait are loops; cfg
- * then finds them as waiting struct_copies                  runs of word copies are one
- * instruction, `cp`, which is no PTX copied_constants               copies of registers that hold a
- * constant are moves of it arguments                      offsets of .shared and .local
- * variables in their windows joined_blocks                  of several blocks side by side: the
- * indices that the program sees unswitching                    what follows a test that blocks
- * decide alike is there for either outcome thread_loops        short loops that follow from the
- * threads' indices are their trips cfg                  analysis/   blocks, in an order by which
- * lanes reconverge shared_heads                   inner loops with their outer loop's head have one
- * of their own loop_heads                     at which block a round through a loop begins; changes
- * nothing gates                          in front of instructions that were found to need them
+ *                                    their own; refuses too many in each other
+ *     (flatten.c)                    the carry flag is a register, an operand of its own
+ *     spinning_calls                 calls that may wait are loops; cfg then finds them as waiting
+ *     struct_copies                  runs of word copies are one instruction, `cp`, no PTX
+ *     copied_constants               copies of registers that hold a constant are moves of it
+ *     arguments                      offsets of .shared and .local variables in their windows
+ *     joined_blocks                  of several blocks side by side: the program's indices
+ *     whole_blocks                   where asked for: whole blocks pass by guards
+ *     unswitching                    what follows a test that blocks decide alike is there for
+ *                                    either outcome
+ *     thread_loops                   short loops that follow from threads' indices are their trips
+ *   cfg                  analysis/   blocks, in an order by which lanes reconverge
+ *     shared_heads                   inner loops with their outer loop's head have one of their own
+ *     loop_heads                     at which block a round through a loop begins; changes nothing
+ *     gates                          in front of instructions that were found to need them
  *   carry_tests          analysis/   comparisons of a sum with its operand have a constant
  *   liveness             analysis/   registers live at blocks' ends
  *   uniformity           analysis/   uniform, affine or divergent registers; frontiers
@@ -59,7 +62,7 @@
  *                     llvm/baseline_functions  the functions called, one for each kind, on memory
  *
  * A pass over PTX returns false and says why in k->diag if it refuses the kernel. It may be run on
- * a kernel once; to begin anew, compile.c starts from an empty jkernel. */
+ * a kernel once; to begin anew, kernel.c starts from an empty jkernel. */
 #ifndef WEIR_COMPILER_PASSES_H
 #define WEIR_COMPILER_PASSES_H
 

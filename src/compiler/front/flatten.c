@@ -600,6 +600,7 @@ bool flat_once(struct jkernel *k)
         flat_copied_constants(k);
         flat_layout_variables(k);
         flat_join_blocks(k);
+        flat_whole_blocks(k);
         flat_unswitch(k);
         flat_thread_loops(k);
     }

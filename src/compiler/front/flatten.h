@@ -134,6 +134,14 @@ void flat_join_blocks(struct jkernel *k);
 /* In the flat code: what follows a test that is the same for all threads of a block, and is made
  * again and again, is there for either outcome. */
 void flat_unswitch(struct jkernel *k);
+/* The same of the test at instruction n, which is the block's; false: it cannot be. */
+bool flat_unswitch_at(struct jkernel *k, int32_t n);
+
+/* ---- guards (whole_blocks.c) ---- */
+
+/* In the flat code, if whole_blocks asks for it: what follows guards at the kernel's start is there
+ * once more, without them, for blocks none of whose threads they send away; makes has_whole. */
+void flat_whole_blocks(struct jkernel *k);
 
 /* ---- loops over the threads' own indices (thread_loops.c) ---- */
 

@@ -386,11 +386,13 @@ static bool has_tables(const struct jkernel *k)
     return false;
 }
 
-void flat_unswitch(struct jkernel *k)
+/* Test -1: the first that pays. */
+static bool unswitch(struct jkernel *k, int32_t test)
 {
     if (k->is_function || k->fibers || k->opt->checked != 0 || k->ninstrs > MOST_KERNEL ||
         has_tables(k))
-        return;
+        return false;
+    bool done = false;
     int32_t count = (int32_t)k->ninstrs;
     struct unswitching u = {
         .k = k,
@@ -403,9 +405,10 @@ void flat_unswitch(struct jkernel *k)
         .kept = xcalloc(bit_bytes(count + 1), 1)};
     count_defs(&u);
     find_addresses(&u);
-    if (find_test(&u)) {
+    if (test >= 0 ? fits(&u, test) : find_test(&u)) {
         reach(k, 0, u.test, (struct outcome){-1, -1}, u.kept);
-        if (bit_get(u.kept, u.test))
+        done = bit_get(u.kept, u.test);
+        if (done)
             rewrite(&u);
     }
     free(u.ndefs);
@@ -416,4 +419,9 @@ void flat_unswitch(struct jkernel *k)
     free(u.reached[0]);
     free(u.reached[1]);
     free(u.kept);
+    return done;
 }
+
+void flat_unswitch(struct jkernel *k) { unswitch(k, -1); }
+
+bool flat_unswitch_at(struct jkernel *k, int32_t n) { return unswitch(k, n); }
