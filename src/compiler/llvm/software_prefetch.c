@@ -6,38 +6,48 @@
  * the stride between their addresses is known: the derivative of an address by ctaid.x, which is
  * computed here on LLVM IR, after the optimizer.
  *
- * Only in kernels with barriers. Accesses that a block executes once are prefetched for the next
- * block. Loads in a loop, with which a block fills a tile before a barrier, go down many rows, a
- * short piece of each; neighbouring blocks read neighbouring pieces. What such a load reads is
+ * This is for kernels with barriers. Accesses that a block executes once are prefetched for the
+ * next block. Loads in a loop, with which a block fills a tile before a barrier, go down many rows,
+ * a short piece of each; neighbouring blocks read neighbouring pieces. What such a load reads is
  * prefetched where blocks some lines further will read it; for these alone, addresses are followed
  * through vectors and bounds. A prefetch never faults, so the last blocks may prefetch beyond the
- * end. */
+ * end.
+ *
+ * In kernels without barriers, whose blocks follow each other in a call, the CPU's prefetchers do
+ * for what is read. But a CPU keeps no more than some tens of stores that wait for lines, and they
+ * leave it in order: those of the warp's index, one between two others, take a third of it. So
+ * where a kernel only streams, the lines that the next warps will store to are asked for. */
 #include <stddef.h>
 #include <string.h>
 
 #include "abi/plugin.h"
 #include "base/base.h"
 #include "compiler/codegen/codegen.h"
+#include "compiler/codegen/control/control.h"
 #include "compiler/llvm/llvm_passes.h"
 
 enum {
-    LINE = 64,         /* bytes of a cache line */
-    MIN_STRIDE = 512,  /* closer ones read parts of the same rows */
-    PIECES_AHEAD = 96, /* bytes, from a piece of a row to the one that is prefetched: more
-                           drives others out of the cache, where rows are a power of two of bytes */
-    MAX_DEPTH = 24,    /* of an address's expression */
+    LINE = 64,          /* bytes of a cache line */
+    MIN_STRIDE = 512,   /* closer ones read parts of the same rows */
+    PIECES_AHEAD = 96,  /* bytes, from a piece of a row to the one that is prefetched: more
+                            drives others out of the cache, where rows are a power of two of bytes */
+    STORED_AHEAD = 512, /* bytes, from what a warp stores to what is prefetched */
+    MIN_STORED = 32,    /* bytes that a warp stores, else it is not a vector of lanes */
+    RAISED_DEPTH = 8,   /* of an address that is computed where its block begins */
+    MAX_DEPTH = 24,     /* of an address's expression */
     MAX_PHIS = 16,
     MAX_STEPS = 400,    /* through one address's expression, whose parts may be shared */
     MAX_PREFETCHES = 64 /* of a kernel */
 };
 
-/* Executed once, or a loop's loads that fill a tile. */
-enum mark { ONCE, FILLING, MARKS };
+/* Executed once; a loop's loads that fill a tile; stores of a kernel that only streams. */
+enum mark { ONCE, FILLING, STREAMED, MARKS };
 
 static unsigned metadata_kind(LLVMModuleRef m, enum mark mark)
 {
-    const char *name = mark == ONCE ? "weir.once" : "weir.filling";
-    return LLVMGetMDKindIDInContext(LLVMGetModuleContext(m), name, (unsigned)strlen(name));
+    static const char *const names[MARKS] = {"weir.once", "weir.filling", "weir.streamed"};
+    return LLVMGetMDKindIDInContext(LLVMGetModuleContext(m), names[mark],
+                                    (unsigned)strlen(names[mark]));
 }
 
 /* The operand of an access that is its pointer; -1: it is none. */
@@ -58,6 +68,11 @@ void prefetch_mark(struct codegen *cg, LLVMValueRef access, unsigned space)
 {
     const struct jkernel *k = cg->k;
     bool loads = LLVMIsALoadInst(access) != NULL, stores = LLVMIsAStoreInst(access) != NULL;
+    if (space == PTX_SPACE_GLOBAL && stores && cg->mask == NULL && !k->opt->checked &&
+        batch_only_streams(cg)) {
+        LLVMSetMetadata(access, metadata_kind(cg->alu.module, STREAMED), cg->md.empty);
+        return;
+    }
     if (space != PTX_SPACE_GLOBAL || !k->lockstep || k->barrier_loop != 0 || k->opt->checked ||
         cg->cur == NULL)
         return;
@@ -272,6 +287,27 @@ static LLVMValueRef pieces_stride(const struct derivation *t, LLVMValueRef d)
         "");
 }
 
+/* Prefetches `bytes` at p, for writing or reading, into the first or second cache. Gives the number
+ * of lines. */
+static unsigned prefetch_lines(LLVMBuilderRef b, LLVMModuleRef m, LLVMValueRef p, uint64_t bytes,
+                               bool writes, unsigned cache)
+{
+    LLVMContextRef c = LLVMGetModuleContext(m);
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(c), ptr = LLVMTypeOf(p);
+    unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", 13), count = 0;
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(m, id, &ptr, 1);
+    LLVMTypeRef type = LLVMIntrinsicGetType(c, id, &ptr, 1);
+    for (uint64_t at = 0; at < bytes; at += LINE, count++) {
+        LLVMValueRef offset = LLVMConstInt(LLVMInt64TypeInContext(c), at, false);
+        LLVMValueRef args[4] = {LLVMBuildGEP2(b, LLVMInt8TypeInContext(c), p, &offset, 1, ""),
+                                LLVMConstInt(i32, writes, false),
+                                LLVMConstInt(i32, 4 - cache, false),
+                                LLVMConstInt(i32, 1, false) /* data */};
+        LLVMBuildCall2(b, type, f, args, 4, "");
+    }
+    return count;
+}
+
 /* Prefetches what the access, of that many bytes, will touch in a later block. Returns the number
  * of prefetches. */
 static unsigned prefetch(struct derivation *t, LLVMModuleRef m, LLVMValueRef access, uint64_t bytes,
@@ -279,7 +315,7 @@ static unsigned prefetch(struct derivation *t, LLVMModuleRef m, LLVMValueRef acc
 {
     bool writes = LLVMIsAStoreInst(access) != NULL;
     LLVMContextRef c = LLVMGetModuleContext(m);
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(c), i64 = LLVMInt64TypeInContext(c);
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(c);
     LLVMPositionBuilderBefore(t->b, access);
     t->scalars = mark == ONCE;
     t->steps = MAX_STEPS;
@@ -292,27 +328,79 @@ static unsigned prefetch(struct derivation *t, LLVMModuleRef m, LLVMValueRef acc
     }
     if (d == NULL)
         return 0;
-    LLVMTypeRef ptr = LLVMTypeOf(p);
-    unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", 13), count = 0;
-    LLVMValueRef f = LLVMGetIntrinsicDeclaration(m, id, &ptr, 1);
-    LLVMTypeRef type = LLVMIntrinsicGetType(c, id, &ptr, 1);
     p = LLVMBuildGEP2(t->b, LLVMInt8TypeInContext(c), p, &d, 1, "");
-    for (uint64_t at = 0; at < bytes; at += LINE, count++) {
-        LLVMValueRef offset = LLVMConstInt(i64, at, false);
-        LLVMValueRef args[4] = {
-            LLVMBuildGEP2(t->b, LLVMInt8TypeInContext(c), p, &offset, 1, ""),
-            LLVMConstInt(i32, writes, false) /* to be read or written */,
-            LLVMConstInt(i32, mark == ONCE ? 2 : 3, false) /* into the second or first cache */,
-            LLVMConstInt(i32, 1, false) /* data */};
-        LLVMBuildCall2(t->b, type, f, args, 4, "");
+    return prefetch_lines(t->b, m, p, bytes, writes, mark == ONCE ? 2 : 1);
+}
+
+/* Is v of a block made of scalars alone that are there where the block begins? */
+static bool can_rise(LLVMValueRef v, LLVMBasicBlockRef block, int depth)
+{
+    if (LLVMIsAInstruction(v) == NULL || LLVMGetInstructionParent(v) != block ||
+        LLVMIsAPHINode(v) != NULL)
+        return true;
+    switch (LLVMGetInstructionOpcode(v)) {
+    case LLVMGetElementPtr:
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMMul:
+    case LLVMShl:
+    case LLVMOr:
+    case LLVMSExt:
+    case LLVMZExt:
+    case LLVMTrunc:
+    case LLVMIntToPtr: break;
+    default: return false;
     }
-    return count;
+    for (unsigned n = 0; n < (unsigned)LLVMGetNumOperands(v); n++)
+        if (depth == 0 || !can_rise(LLVMGetOperand(v, n), block, depth - 1))
+            return false;
+    return !is_vector(v);
+}
+
+/* Moves it there: before the builder's position, which is *first. */
+static void rise(LLVMBuilderRef b, LLVMValueRef v, LLVMBasicBlockRef block, LLVMValueRef *first)
+{
+    if (LLVMIsAInstruction(v) == NULL || LLVMGetInstructionParent(v) != block ||
+        LLVMIsAPHINode(v) != NULL)
+        return;
+    for (unsigned n = 0; n < (unsigned)LLVMGetNumOperands(v); n++)
+        rise(b, LLVMGetOperand(v, n), block, first);
+    if (v == *first) {
+        *first = LLVMGetNextInstruction(v);
+    } else {
+        LLVMInstructionRemoveFromParent(v);
+        LLVMInsertIntoBuilder(b, v);
+    }
+    LLVMPositionBuilderBefore(b, *first);
+}
+
+/* For a store of a kernel that only streams. Where the block begins, if it can be there: LLVM
+ * orders what is between a store and other accesses of memory worse. */
+static unsigned prefetch_stored(LLVMBuilderRef b, LLVMModuleRef m, LLVMValueRef store,
+                                uint64_t bytes)
+{
+    LLVMValueRef p = LLVMGetOperand(store, 1);
+    LLVMBasicBlockRef block = LLVMGetInstructionParent(store);
+    LLVMValueRef first = LLVMGetFirstInstruction(block);
+    while (LLVMIsAPHINode(first) != NULL)
+        first = LLVMGetNextInstruction(first);
+    LLVMPositionBuilderBefore(b, store);
+    if (can_rise(p, block, RAISED_DEPTH)) {
+        LLVMPositionBuilderBefore(b, first);
+        rise(b, p, block, &first);
+    }
+    LLVMContextRef c = LLVMGetModuleContext(m);
+    LLVMValueRef ahead = LLVMConstInt(LLVMInt64TypeInContext(c), STORED_AHEAD, false);
+    p = LLVMBuildGEP2(b, LLVMInt8TypeInContext(c), p, &ahead, 1, "");
+    return prefetch_lines(b, m, p, bytes, true, 1);
 }
 
 bool prefetch_insert(LLVMModuleRef m, LLVMTargetDataRef data, bool by_panels)
 {
     LLVMValueRef fn = LLVMGetNamedFunction(m, JIT_ENTRY_SYMBOL);
-    unsigned kind[MARKS] = {metadata_kind(m, ONCE), metadata_kind(m, FILLING)}, count = 0;
+    unsigned kind[MARKS], count = 0;
+    for (int n = 0; n < MARKS; n++)
+        kind[n] = metadata_kind(m, (enum mark)n);
     struct derivation t = {.b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m)),
                            .block = LLVMGetParam(fn, 0)};
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b != NULL; b = LLVMGetNextBasicBlock(b))
@@ -322,7 +410,9 @@ bool prefetch_insert(LLVMModuleRef m, LLVMTargetDataRef data, bool by_panels)
                 continue;
             bool writes = LLVMIsAStoreInst(i) != NULL;
             uint64_t bytes = LLVMABISizeOfType(data, LLVMTypeOf(writes ? LLVMGetOperand(i, 0) : i));
-            if (bytes >= LINE && LLVMGetMetadata(i, kind[ONCE]) != NULL)
+            if (bytes >= MIN_STORED && LLVMGetMetadata(i, kind[STREAMED]) != NULL)
+                count += prefetch_stored(t.b, m, i, bytes);
+            else if (bytes >= LINE && LLVMGetMetadata(i, kind[ONCE]) != NULL)
                 count += prefetch(&t, m, i, bytes, ONCE);
             else if (!by_panels && LLVMGetMetadata(i, kind[FILLING]) != NULL)
                 count += prefetch(&t, m, i, bytes, FILLING);

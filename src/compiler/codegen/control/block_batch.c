@@ -23,6 +23,7 @@
 #include "compiler/passes.h"
 
 struct block_batch {
+    bool streams;        /* memory is gone through in the order of lanes alone */
     int32_t warps;       /* after which the next block goes on */
     LLVMValueRef frames; /* where warps interleave: the frames of a group's warps, else NULL */
     uint32_t stride;     /* ... from one of them to the next */
@@ -143,6 +144,7 @@ void batch_init(struct codegen *cg)
     }
     int32_t row = warps_per_row(k);
     cg->batch = arena_alloc(&k->arena, sizeof *cg->batch);
+    cg->batch->streams = streams;
     cg->batch->warps = streams && row > 0 && row < k->nwarps ? row : k->nwarps;
     if (k->nresume == 1)
         return;
@@ -156,6 +158,11 @@ void batch_init(struct codegen *cg)
 bool batch_streams(const struct codegen *cg)
 {
     return cg->batch != NULL && cg->batch->warps < cg->k->nwarps;
+}
+
+bool batch_only_streams(const struct codegen *cg)
+{
+    return cg->batch != NULL && cg->batch->streams;
 }
 
 bool batch_abreast(const struct codegen *cg)

@@ -169,6 +169,8 @@ LLVMValueRef speculative_select(struct codegen *cg, LLVMValueRef yes, LLVMValueR
 void batch_init(struct codegen *cg);
 /* Does a call go through one row of threads of all its blocks before the next row begins? */
 bool batch_streams(const struct codegen *cg);
+/* Does the kernel go through memory in the order of lanes alone, and a call through its blocks? */
+bool batch_only_streams(const struct codegen *cg);
 /* Do the warps of several blocks of a call go through the kernel side by side? */
 bool batch_abreast(const struct codegen *cg);
 /* The regions of such a kernel: one, or two where warps interleave. */
