@@ -57,14 +57,16 @@ bool if_trip(const struct jkernel *k, const struct jblock *blk)
 }
 
 /* The blocks from `side` on that lead to `join` and nowhere else, and are reached in no other way:
- * how many there are, 0: they cannot be executed under a mask. */
+ * how many there are, 0: they cannot be executed under a mask. Not where they lead back to the head
+ * of a loop: lanes at the head would have gone first, so that what those blocks write was found not
+ * to be theirs. */
 static int blocks_aside(const struct jkernel *k, int32_t side, int32_t join, int32_t *blocks)
 {
     int count = 0, cost = 0;
     for (int32_t b = side; b != join; b = k->blocks[b].succ[0]) {
         const struct jblock *blk = &k->blocks[b];
-        if (count == MAX_BLOCKS || blk->npred != 1 || blk->term != TERM_JUMP || blk->suspend != 0 ||
-            blk->waits || blk->serial_end != 0 || blk->serialized)
+        if (b > join || count == MAX_BLOCKS || blk->npred != 1 || blk->term != TERM_JUMP ||
+            blk->suspend != 0 || blk->waits || blk->serial_end != 0 || blk->serialized)
             return 0;
         for (int32_t n = 0; n < blk->count && !is_trip(k, side); n++)
             cost += cost_of(k, &k->instrs[blk->first + n]);
