@@ -243,6 +243,36 @@ static int pair_of(const struct region *r, struct jrow_plan *p, int32_t b, int32
     return p->npairs++;
 }
 
+/* Is a quotient by a constant of less than a warp, of rows that groups of eight lie in, in the
+ * address of an access? There are no warps in one row then, and nothing is likely one value; but
+ * each group accesses a vector. */
+static bool pays_by_groups(const struct jkernel *k, const struct jrow_plan *p)
+{
+    struct diag ignored = {0};
+    bool pays = false, *of_quotient = xcalloc(k->nregs + 1, sizeof *of_quotient);
+    for (int32_t c = 0; c < p->ncopied && !pays; c++) {
+        const struct ptx_instr *i = &k->instrs[p->copied[c].instr];
+        if (i->op == PTX_OP_ld || i->op == PTX_OP_st) {
+            const struct ptx_operand *at = &i->operands[i->op == PTX_OP_ld ? jit_ndst(i) : 0];
+            pays = at->kind == PTX_OPR_MEM && at->reg >= 0 && of_quotient[at->reg] &&
+                   k->regs[at->reg].uniformity.seg == SEG_NONE;
+            continue;
+        }
+        struct jroles roles;
+        jit_roles(i, &roles);
+        const struct jquotient *q =
+            p->copied[c].pair >= 0 ? &p->pairs[p->copied[c].pair].quotient : NULL;
+        bool is = q != NULL && q->divisor.kind == PTX_OPR_IMM && q->divisor.imm < JIT_WARP &&
+                  q->divisor.imm % GROUP == 0;
+        for (int u = 0; u < roles.nuse && alu_supported(i, &ignored); u++)
+            is |= of_quotient[roles.use[u]];
+        for (int d = 0; d < roles.ndef; d++)
+            of_quotient[roles.def[d]] = is;
+    }
+    free(of_quotient);
+    return pays;
+}
+
 /* Lists the instructions. False: there are too many, or the copies would gain nothing. */
 static bool find_copied(const struct region *r, struct jrow_plan *p)
 {
@@ -257,7 +287,7 @@ static bool find_copied(const struct region *r, struct jrow_plan *p)
                 count++;
                 pays |= is_access_of_rows(k, &k->instrs[n]);
             }
-    bool fits = count <= MOST_COPIED && pays;
+    bool fits = count <= MOST_COPIED;
     for (int32_t n = 0; fits && n < (int32_t)k->ninstrs; n++) {
         if (in[n] == 0)
             continue;
@@ -270,7 +300,7 @@ static bool find_copied(const struct region *r, struct jrow_plan *p)
     for (int e = 0; e < p->npairs; e++)
         p->by_groups &= p->pairs[e].stride == 1;
     free(in);
-    return fits;
+    return fits && (pays || (p->by_groups && pays_by_groups(k, p)));
 }
 
 /* Is register reg needed where the copied instructions lead to? */

@@ -1,0 +1,57 @@
+#!/bin/sh
+# usage: row_groups.sh WEIR: where an index is divided by a constant of less than a warp, of which groups of eight lanes
+# are in one row each, and the quotient is in an address, there is a copy in which it is one value for each group, not for a
+# length that is no multiple of eight, nor where the quotient is in no address.
+set -eu
+weir=$1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+# kernel NAME LOG FROM: the quotient by 2^LOG of an index with a sign, as compilers write it, is %q; FROM makes %a of it
+kernel()
+{
+    cat <<PTX
+.visible .entry $1(.param .u64 in, .param .u64 out, .param .u32 n)
+.reqntid 256, 1, 1
+{
+.reg .b32 %t, %i, %c, %d, %s, %u, %b, %q, %l, %r, %n; .reg .f32 %v, %w; .reg .b64 %p, %o, %f, %a, %e, %m; .reg .pred %x;
+ld.param.u64 %p, [in]; ld.param.u64 %o, [out]; ld.param.u32 %n, [n];
+mov.u32 %t, %tid.x; mov.u32 %c, %ctaid.x; mov.u32 %d, %ntid.x; mad.lo.s32 %i, %c, %d, %t;
+setp.ge.s32 %x, %i, %n; @%x bra DONE;
+shr.s32 %s, %i, 31; shr.u32 %u, %s, $((32 - $2)); add.s32 %b, %i, %u; shr.s32 %q, %b, $2;
+and.b32 %l, %b, $((-(1 << $2))); sub.s32 %r, %i, %l;
+$3
+ld.global.f32 %v, [%a]; cvt.rn.f32.s32 %w, %q; add.f32 %v, %v, %w;
+mul.wide.s32 %f, %i, 4; add.s64 %e, %o, %f; st.global.f32 [%e], %v;
+DONE:
+ret;
+}
+PTX
+}
+row='mul.wide.s32 %m, %q, 192; add.s64 %a, %p, %m; mul.wide.s32 %m, %r, 4; add.s64 %a, %a, %m;'
+index='mul.wide.s32 %m, %i, 4; add.s64 %a, %p, %m;'
+{
+    printf '.version 8.0\n.target sm_80\n.address_size 64\n'
+    kernel eights 3 "$row"
+    kernel sixteens 4 "$row"
+    kernel fours 2 "$row"
+    kernel unused 3 "$index"
+} > "$dir/rows.ptx"
+
+status=0
+# expect KERNEL MANY: is %q one value for groups of eight lanes in a copy: "some" or "no"
+expect()
+{
+    "$weir" dump --uniformity --kernel "$1" "$dir/rows.ptx" > "$dir/out"
+    found=no
+    grep -q '%q: seg 8 stride 0' "$dir/out" && found=some
+    if [ "$found" != "$2" ]; then
+        echo "failed: $1 has $found such copy, not $2"
+        status=1
+    fi
+}
+expect eights some
+expect sixteens some
+expect fours no
+expect unused no
+exit $status
