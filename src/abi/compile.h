@@ -47,7 +47,8 @@ struct jit_options {
     uint32_t lineinfo;   /* keep source lines */
     uint32_t order;      /* enum jit_order, together */
     uint32_t joined;     /* that many neighbouring blocks in x are one of shape ntid, each of whose
-                            rows has a row of each of them; needs grid_small. 0, 1: none */
+                            rows has a row of each of them; needs grid_small. 0: none; never 1, which
+                            would be another key of the same code */
 };
 
 /* The most memory that PTX may declare: for a block as many bytes as any GPU's has (227 KiB, which

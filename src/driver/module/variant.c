@@ -172,7 +172,7 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
                               .checked = all_checks(),
                               .lineinfo = 1,
                               .order = order(f),
-                              .joined = joined};
+                              .joined = joined > 1 ? joined : 0}; /* as others key it */
     struct diag d = {0};
     uint64_t begun = observed() ? clock_ns() : 0;
     struct jit_code *code = jit_get(f->func, &opt, &f->module->resolver, &d);
