@@ -234,8 +234,8 @@ if [ -e "$(dirname "$weir")/../lib/weir/libweir-jit.so" ]; then
     check 1 "No such file" "$weir" cache --fill "$work/missing"
     check 1 "no cache directory" env WEIR_CACHE_DIR=off "$weir" cache --fill "$work/good.ptx"
     check 0 "1 variants of kernels: 1 compiled" "$weir" cache --fill "$work/good.ptx" --block 64
-    check 0 "6 compiled, 0 were there" "$weir" cache --fill "$work/good.ptx"
-    check 0 "0 compiled, 6 were there" "$weir" cache --fill "$work/good.ptx"
+    check 0 "7 compiled, 0 were there" "$weir" cache --fill "$work/good.ptx"
+    check 0 "0 compiled, 7 were there" "$weir" cache --fill "$work/good.ptx"
     "$weir" cache >"$work/before"
     check 0 "copied" "$launch" "$work/good.ptx" copy 64
     check 0 "copied" "$launch" "$work/good.ptx" copy 256

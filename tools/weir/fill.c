@@ -41,11 +41,27 @@ static void add_variant(struct fill *f, const struct ptx_func *entry, struct jit
     vec_push(&f->variants, (struct variant){entry, options});
 }
 
+/* Large grids of blocks less wide than a warp have code for several of them side by side. */
+static void add_joined(struct fill *f, const struct ptx_func *entry, const uint32_t block[3])
+{
+    struct jit_kernel_info info;
+    uint32_t joined = block[0] == 8 || block[0] == 16 ? JIT_WARP / block[0] : 1;
+    if (joined == 1 || JIT_WARP * block[1] * block[2] > 1024 ||
+        !jit_kernel_info(entry, &info, NULL) || info.joins != JIT_JOINS)
+        return;
+    add_variant(f, entry,
+                (struct jit_options){.ntid = {JIT_WARP, block[1], block[2]},
+                                     .grid_small = 1,
+                                     .lineinfo = 1,
+                                     .joined = joined});
+}
+
 static void add_shape(struct fill *f, const struct ptx_func *entry, const uint32_t block[3])
 {
     add_variant(f, entry,
                 (struct jit_options){
                     .ntid = {block[0], block[1], block[2]}, .grid_small = 1, .lineinfo = 1});
+    add_joined(f, entry, block);
 }
 
 static void add_common_shapes(struct fill *f, const struct ptx_func *entry)
