@@ -1,4 +1,5 @@
-# C++ that clang refuses by default, as warnings that are errors, and nvcc's front end takes without a word.
+# C++ that clang refuses by default, as warnings that are errors or as words that strict dialects do not have,
+# and nvcc's front end takes without a word.
 . "$(dirname "$0")/lib.sh"
 export WEIR_CACHE_DIR="$scratch/cache"
 unset LD_LIBRARY_PATH
@@ -15,23 +16,29 @@ template <class E, E v> struct Constant {
     static constexpr E value = v;
     static constexpr E prior = static_cast<E>(v - 1), next = static_cast<E>(v + 3);
 };
+/* a GNU word in a strict dialect */
+__host__ __device__ int half_of(int i)
+{
+    typeof(i) half = i / 2;
+    return half;
+}
 __global__ void kernel()
 {
-    printf("device %d %d %d\n", call<char>(41), (int)Constant<Color, red>::prior, (int)Constant<Color, green>::next);
+    printf("device %d %d %d %d\n", half_of(9), call<char>(41), (int)Constant<Color, red>::prior, (int)Constant<Color, green>::next);
 }
 int main()
 {
     kernel<<<1, 1>>>();
     cudaDeviceSynchronize();
-    printf("host %d %d %d\n", call<char>(41), (int)Constant<Color, red>::prior, (int)Constant<Color, green>::next);
+    printf("host %d %d %d %d\n", half_of(9), call<char>(41), (int)Constant<Color, red>::prior, (int)Constant<Color, green>::next);
 }
 END
-for options in '' -std=c++14 '-std=c++20 --host-frontend=ccbin'; do
+for options in '' -std=c++14 -std=c++17 '-std=c++20 --host-frontend=ccbin'; do
     run weircc $options a.cu -o program
     ok
     says_not 'warning'
     run ./program
-    says 'device 42 -1 4'
-    says 'host 42 -1 4'
+    says 'device 4 42 -1 4'
+    says 'host 4 42 -1 4'
 done
 done_

@@ -536,6 +536,7 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
     }
     if (c->value[OPT_std] != NULL)
         list_add(argv, "-std=%s", c->value[OPT_std]);
+    list_add(argv, "-fgnu-keywords"); /* typeof, which nvcc takes with -std=c++17, too */
     add_warnings(argv, c);
     add_templates(argv, c);
     add_search_and_macros(argv, dr);
@@ -705,6 +706,7 @@ void command_host_assembler(struct strlist *argv, const struct driver *dr)
     list_add(argv, "c++-cpp-output");
     if (c->value[OPT_std] != NULL)
         list_add(argv, "-std=%s", c->value[OPT_std]);
+    list_add(argv, "-fgnu-keywords"); /* typeof, as for clang */
     list_add(argv, "-m64");
     list_add(argv, "-S");
     /* A class may give a name that it has used another meaning (`using BlockScan = BlockScan<T>`):
