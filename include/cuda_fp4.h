@@ -13,6 +13,7 @@ typedef enum __nv_fp4_interpretation_t { __NV_E2M1 } __nv_fp4_interpretation_t;
 
 #ifdef __cplusplus
 
+#include "cuda_fp6.h" /* as CUDA's does */
 #include "weir/tiny_float.h"
 
 namespace weir

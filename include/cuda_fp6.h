@@ -13,6 +13,7 @@ typedef enum __nv_fp6_interpretation_t { __NV_E2M3, __NV_E3M2 } __nv_fp6_interpr
 
 #ifdef __cplusplus
 
+#include "cuda_fp8.h" /* as CUDA's does */
 #include "weir/tiny_float.h"
 
 namespace weir

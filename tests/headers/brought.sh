@@ -25,6 +25,8 @@ for header in cuda_fp16.h cuda_bf16.h cuda_fp8.h; do
     brings c++ $header 'int n = CHAR_BIT; ptrdiff_t d; struct S { int a; }; int o = offsetof(S, a);'
     brings c++ $header 'void f(void *p) { std::memcpy(p, p, 1); }'
 done
+brings c++ cuda_fp6.h '__nv_fp8_e4m3 a(1.f); __nv_fp8_e8m0 s(2.f);'
+brings c++ cuda_fp4.h '__nv_fp6_e2m3 a(1.f); __nv_fp8_e5m2 b(1.f);'
 brings c++ curand_kernel.h 'int n = INT_MAX + std::min(1, std::numeric_limits<int>::max()); time_t t;'
 brings c++ curand_kernel.h 'double d = sqrt(2.) + std::sqrt(2.) + std::abs(1.); bool b = std::isnan(1.);'
 brings c++ curand_kernel.h 'void *p = std::malloc(strlen("a")); void f() { memcpy(p, p, 1); exit(abs(1)); }'
