@@ -157,19 +157,23 @@ static void push_seen(struct joining *j)
 static void push_joined(struct joining *j, const struct ptx_instr *i)
 {
     struct jkernel *k = j->k;
-    const struct ptx_operand *from = &i->operands[i->op == PTX_OP_mov ? 1 : 0];
     if (makes_index(j, i)) {
         flat_push_mov(k, i, i->operands[0].reg, flat_reg_operand(j->index), PTX_B32);
         return;
     }
-    if (i->op == PTX_OP_mov && is_special(from, PTX_SR_nctaid)) {
+    if (i->op != PTX_OP_mov) {
+        *flat_push(k) = *i;
+        return;
+    }
+    const struct ptx_operand *from = &i->operands[1];
+    if (is_special(from, PTX_SR_nctaid)) {
         struct ptx_operand n = flat_reg_operand(flat_reg(k, "row.nctaid", PTX_B32));
         flat_push_mov(k, i, n.reg, *from, PTX_B32);
         int32_t seen = push_made(k, PTX_OP_mul, "nctaid", n, number(k->opt->joined), NULL);
         flat_push_mov(k, i, i->operands[0].reg, flat_reg_operand(seen), PTX_B32);
         return;
     }
-    if (i->op == PTX_OP_mov && from->kind == PTX_OPR_SREG) {
+    if (from->kind == PTX_OPR_SREG) {
         switch (meaning_of(j, from)) {
         case THREAD:
             flat_push_mov(k, i, i->operands[0].reg, flat_reg_operand(j->thread), PTX_B32);

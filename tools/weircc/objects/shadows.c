@@ -60,8 +60,9 @@ static struct strings find_strings(const struct file *f)
     struct strings found = {0};
     for (size_t i = 0; i < f->sections; i++) {
         const Elf64_Shdr *s = &f->section[i];
-        if (s->sh_type != SHT_PROGBITS || (s->sh_flags & SHF_ALLOC) == 0 ||
-            (s->sh_flags & SHF_STRINGS) == 0)
+        /* sanitizers have strings among other constants */
+        if (s->sh_type != SHT_PROGBITS ||
+            (s->sh_flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR)) != SHF_ALLOC)
             continue;
         const char *p = f->bytes + s->sh_offset, *end = p + s->sh_size;
         for (size_t n; p < end; p += n + 1) {
