@@ -31,6 +31,13 @@ __global__ void trap() { __trap(); }
 __global__ void call_no_function(void **table) { ((void (*)())table[0])(); }
 __global__ void assert_positive(int x) { assert(x > 0); }
 
+/* nvcc makes a trap of an access that it knows to be of no address. */
+#ifdef __clang__
+static const cudaError_t known_null = cudaErrorIllegalAddress;
+#else
+static const cudaError_t known_null = cudaErrorLaunchFailure;
+#endif
+
 template <typename Launch> static void faults(Launch launch, cudaError_t expected)
 {
     int *p, value = 0;
@@ -65,9 +72,9 @@ int main()
     faults([] { store<<<1, 1>>>((int *)16, 1); }, cudaErrorIllegalAddress);
     OK(cudaMalloc(&p, 64));
     OK(cudaMemset(p, 0, 64));
-    faults([p] { store_null_after<<<1, 1>>>((int *)p); }, cudaErrorIllegalAddress);
+    faults([p] { store_null_after<<<1, 1>>>((int *)p); }, known_null);
     OK(cudaMalloc(&p, 64));
-    faults([p] { load_null<<<1, 1>>>((int *)p); }, cudaErrorIllegalAddress);
+    faults([p] { load_null<<<1, 1>>>((int *)p); }, known_null);
     OK(cudaMalloc(&p, 64));
     OK(cudaMemset(p, 0, 64));
     faults([p] { store_null_in_ptx<<<1, 1>>>((int *)p); }, cudaErrorIllegalAddress);
