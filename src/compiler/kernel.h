@@ -105,6 +105,7 @@ struct jblock {
     bool irreducible;                   /* that innermost loop is entered at other blocks, too */
     bool diverges;                      /* the branch's condition differs between lanes */
     uint64_t *live_in, *live_out;       /* bit sets over registers */
+    uint64_t *written;                  /* ... those that it writes */
     uint64_t *frontier;    /* bit set over blocks: lanes may be pending there while this runs */
     bool converged;        /* empty frontier: every live lane is here */
     uint64_t *spin_yields; /* of a poll: blocks whose lanes may go first when it has run out

@@ -38,20 +38,13 @@ index='mul.wide.s32 %m, %i, 4; add.s64 %a, %p, %m;'
     kernel unused 3 "$index"
 } > "$dir/rows.ptx"
 
-status=0
-# expect KERNEL MANY: is %q one value for groups of eight lanes in a copy: "some" or "no"
-expect()
+. "$(dirname "$0")/expect.sh"
+look()
 {
-    "$weir" dump --uniformity --kernel "$1" "$dir/rows.ptx" > "$dir/out"
-    found=no
-    grep -q '%q: seg 8 stride 0' "$dir/out" && found=some
-    if [ "$found" != "$2" ]; then
-        echo "failed: $1 has $found such copy, not $2"
-        status=1
-    fi
+    expect --uniformity "$dir/rows.ptx" '%q: seg 8 stride 0' 'copies where %q is one value for groups of eight lanes' "$@"
 }
-expect eights some
-expect sixteens some
-expect fours no
-expect unused no
+look eights some
+look sixteens some
+look fours no
+look unused no
 exit $status

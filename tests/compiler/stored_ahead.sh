@@ -29,19 +29,12 @@ PTX
 mul.wide.s32 %o, %t, 4; add.s64 %a, %p, %o; ld.global.f32 %v, [%a];'
 } > "$dir/stores.ptx"
 
-status=0
-# expect KERNEL MANY: are there prefetches for writing: "some" or "no"
-expect()
+. "$(dirname "$0")/expect.sh"
+look()
 {
-    "$weir" dump --ir --kernel "$1" "$dir/stores.ptx" > "$dir/ir"
-    found=no
-    grep -q 'call void @llvm.prefetch.p0(ptr [^,]*, i32 1,' "$dir/ir" && found=some
-    if [ "$found" != "$2" ]; then
-        echo "failed: $1 has $found prefetches for writing, not $2"
-        status=1
-    fi
+    expect --ir "$dir/stores.ptx" 'call void @llvm.prefetch.p0(ptr [^,]*, i32 1,' 'prefetches for writing' "$@"
 }
-expect along some
-expect strided no
-expect listed no
+look along some
+look strided no
+look listed no
 exit $status

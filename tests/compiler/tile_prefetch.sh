@@ -53,20 +53,13 @@ st.shared.f32 [first], %s; bar.sync 0; ld.shared.f32 %s, [first]; st.global.f32 
 PTX
 } > "$dir/tiles.ptx"
 
-status=0
-# expect KERNEL MANY: are there prefetches into the second cache, for reading: "some" or "no"
-expect()
+. "$(dirname "$0")/expect.sh"
+look()
 {
-    "$weir" dump --ir --kernel "$1" "$dir/tiles.ptx" > "$dir/ir"
-    found=no
-    grep -q '@llvm.prefetch.p0(ptr [^,]*, i32 0, i32 2,' "$dir/ir" && found=some
-    if [ "$found" != "$2" ]; then
-        echo "failed: $1 has $found prefetches, not $2"
-        status=1
-    fi
+    expect --ir "$dir/tiles.ptx" '@llvm.prefetch.p0(ptr [^,]*, i32 0, i32 2,' 'prefetches into the second cache, for reading' "$@"
 }
-expect lines some
-expect rows some
-expect close no
-expect quotients some
+look lines some
+look rows some
+look close no
+look quotients some
 exit $status

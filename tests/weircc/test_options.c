@@ -226,6 +226,8 @@ static void test_response_files(void)
 {
     struct cmdline c;
     struct diag d;
+    char dir[] = "/tmp/weircc-options-XXXXXX";
+    CHECK(mkdtemp(dir) != NULL && chdir(dir) == 0);
     write_file("outer.opt", "-DA -optf inner.opt\n-DC");
     write_file("inner.opt", "-DB \"with space.cu\"");
     CHECK(parse(&c, &d, "-optf", "outer.opt", "-DD", NULL));
@@ -238,6 +240,8 @@ static void test_response_files(void)
     CHECK(strstr(d.text, "includes itself") != NULL);
     CHECK(!parse(&c, &d, "-optf", "missing.opt", NULL, NULL));
     CHECK(strstr(d.text, "missing.opt") != NULL);
+    CHECK(unlink("outer.opt") == 0 && unlink("inner.opt") == 0 && unlink("loop.opt") == 0);
+    CHECK(chdir("/") == 0 && rmdir(dir) == 0);
 }
 
 static void test_environment(void)

@@ -32,7 +32,6 @@ enum edit_kind {
 struct loop {
     struct jkernel *k;
     int32_t first, last;   /* its blocks */
-    uint64_t **written;    /* per block: the registers that it writes; of the kernel */
     uint64_t *split;       /* registers */
     uint64_t *inner;       /* registers that are written in the loop and nowhere else */
     uint64_t *visited;     /* blocks, for searches */
@@ -87,7 +86,7 @@ static bool can_repeat(const struct ptx_instr *i)
 /* Does block b write the register? */
 static bool writes(const struct loop *l, int32_t b, int32_t reg)
 {
-    return bit_get(l->written[b], reg);
+    return bit_get(l->k->blocks[b].written, reg);
 }
 
 /* Does a path lead from block b back to the loop on which the register is not written? */
@@ -353,33 +352,6 @@ static int by_instr(const void *a, const void *b)
     return x->to < y->to ? -1 : x->to > y->to;
 }
 
-static void find_written(const struct jkernel *k, const struct jblock *blk, uint64_t *set)
-{
-    for (int32_t n = 0; n <= blk->count; n++) {
-        const struct ptx_instr *i = n < blk->count              ? &k->instrs[blk->first + n]
-                                    : blk->term == TERM_SUSPEND ? blk->term_instr
-                                                                : NULL;
-        struct jroles r;
-        if (i == NULL)
-            continue;
-        jit_roles(i, &r);
-        for (int d = 0; d < r.ndef; d++)
-            bit_set(set, r.def[d]);
-    }
-}
-
-/* A set for each block, in one piece of memory that is the caller's. */
-static uint64_t **all_written(const struct jkernel *k)
-{
-    size_t bytes = bit_bytes((int32_t)k->nregs), blocks = (size_t)k->nblocks;
-    uint64_t **sets = xcalloc(1, blocks * (sizeof *sets + bytes) + 1);
-    for (size_t b = 0; b < blocks; b++) {
-        sets[b] = (uint64_t *)((char *)(sets + blocks) + b * bytes);
-        find_written(k, &k->blocks[b], sets[b]);
-    }
-    return sets;
-}
-
 bool jit_find_splits(struct jkernel *k)
 {
     if (k->edits.searched || k->fibers || k->opt->checked != 0 || k->ninstrs > MAX_INSTRS ||
@@ -387,12 +359,11 @@ bool jit_find_splits(struct jkernel *k)
         return false;
     k->edits.searched = true;
     int32_t nregs = (int32_t)k->nregs;
-    uint64_t *taken = xcalloc(bit_bytes(nregs), 1), **written = NULL;
+    uint64_t *taken = xcalloc(bit_bytes(nregs), 1);
     for (int32_t h = k->nblocks - 1; h >= 0; h--) { /* inner loops first */
         if (k->blocks[h].depth == 0 || k->blocks[h].loop != h || k->blocks[h].irreducible)
             continue;
-        written = written != NULL ? written : all_written(k);
-        struct loop l = {.k = k, .first = h, .last = jit_loop_end(k, h), .written = written};
+        struct loop l = {.k = k, .first = h, .last = jit_loop_end(k, h)};
         l.split = xcalloc(bit_bytes(nregs), 1);
         l.inner = xcalloc(bit_bytes(nregs), 1);
         l.visited = xcalloc(bit_bytes(k->nblocks), 1);
@@ -408,7 +379,6 @@ bool jit_find_splits(struct jkernel *k)
         free(l.as);
     }
     free(taken);
-    free(written);
     if (k->edits.count > 0)
         qsort(k->edits.items, k->edits.count, sizeof *k->edits.items, by_instr);
     return k->edits.count > 0;

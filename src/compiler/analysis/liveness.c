@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_instr(const struct ptx_instr *i, uint64_t *read, uint64_t *kill)
+static void add_instr(const struct ptx_instr *i, uint64_t *read, uint64_t *written)
 {
     struct jroles r;
     jit_roles(i, &r);
     for (int u = 0; u < r.nuse; u++)
-        if (!bit_get(kill, r.use[u]))
+        if (!bit_get(written, r.use[u]))
             bit_set(read, r.use[u]);
     for (int d = 0; d < r.ndef; d++)
-        bit_set(kill, r.def[d]);
+        bit_set(written, r.def[d]);
 }
 
 static void count_defs(struct jkernel *k)
@@ -51,18 +51,17 @@ bool pass_liveness(struct jkernel *k)
 {
     int32_t nregs = (int32_t)k->nregs;
     size_t words = (size_t)bit_words(nregs);
-    uint64_t *kills = xcalloc(words * (size_t)k->nblocks, 8);
     for (int32_t b = 0; b < k->nblocks; b++) {
         struct jblock *blk = &k->blocks[b];
-        uint64_t *kill = kills + words * (size_t)b;
+        blk->written = arena_alloc(&k->arena, words * 8);
         blk->live_in = arena_alloc(&k->arena, words * 8);
         blk->live_out = arena_alloc(&k->arena, words * 8);
         for (int32_t n = 0; n < blk->count; n++)
-            add_instr(&k->instrs[blk->first + n], blk->live_in, kill);
-        if (blk->cond >= 0 && !bit_get(kill, blk->cond))
+            add_instr(&k->instrs[blk->first + n], blk->live_in, blk->written);
+        if (blk->cond >= 0 && !bit_get(blk->written, blk->cond))
             bit_set(blk->live_in, blk->cond);
         if (blk->term == TERM_SUSPEND && blk->term_instr != NULL)
-            add_instr(blk->term_instr, blk->live_in, kill);
+            add_instr(blk->term_instr, blk->live_in, blk->written);
     }
     for (bool changed = true; changed;) {
         changed = false;
@@ -70,11 +69,9 @@ bool pass_liveness(struct jkernel *k)
             struct jblock *blk = &k->blocks[b];
             for (int s = 0; s < blk->nsucc; s++)
                 bit_union(blk->live_out, k->blocks[blk->succ[s]].live_in, nregs);
-            changed |=
-                bit_union_except(blk->live_in, blk->live_out, kills + words * (size_t)b, nregs);
+            changed |= bit_union_except(blk->live_in, blk->live_out, blk->written, nregs);
         }
     }
-    free(kills);
     count_defs(k);
     return true;
 }
