@@ -86,8 +86,10 @@ static void find_shared_reads(const struct jkernel *k, const struct jblock *blk,
 {
     for (int32_t n = 0; n < blk->count; n++) {
         const struct ptx_instr *i = &k->instrs[blk->first + n];
-        const struct ptx_operand *at = &i->operands[i->op == PTX_OP_ld ? jit_ndst(i) : 0];
-        if (i->op != PTX_OP_ld || at->kind != PTX_OPR_MEM || at->reg < 0)
+        if (i->op != PTX_OP_ld)
+            continue;
+        const struct ptx_operand *at = &i->operands[jit_ndst(i)];
+        if (at->kind != PTX_OPR_MEM || at->reg < 0)
             continue;
         const struct jreg *r = &k->regs[at->reg];
         int64_t bytes = ptx_type_bits((enum ptx_type)i->types[i->ntypes - 1]) / 8;
