@@ -269,6 +269,9 @@ bool jit_moves_with_grid(const struct jkernel *k, int32_t h, int32_t reg);
 /* Between which numbers, from 0 to INT32_MAX, a register lies, as its instructions tell (ranges.c).
  * False: they do not. */
 bool jit_range(const struct jkernel *k, int32_t reg, int64_t *lo, int64_t *hi);
+/* How often a lane runs a loop of one block at most, as its counter tells (trip_bounds.c); for
+ * estimates. 0: it is no such loop, or it does not tell. */
+int64_t jit_trip_bound(const struct jkernel *k, int32_t b);
 
 /* Runs all passes over PTX (passes.h) on an entry or function: k is zeroed by the caller, who frees
  * it with jkernel_free. */

@@ -30,6 +30,7 @@
  *     ranges                         jit_range: bounds of an index, or false; changes nothing
  *     likely_strides                 where a divergent value is likely to be affine; a hint
  *     spin_yield                     last, with frontiers known: who goes first after a poll
+ *     trip_bounds                    jit_trip_bound: the most turns of a short loop; changes nothing
  *   [row_versions: after which division there are copies for warps in rows; begins the above anew]
  *   [live_range_splitting: which registers have another name in a loop; begins the above anew]
  *   [gates: which instructions need lanes that may be elsewhere; begins the above anew]

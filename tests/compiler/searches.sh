@@ -1,6 +1,7 @@
 #!/bin/sh
 # usage: searches.sh WEIR: loops that each lane leaves when it likes. Sums over rows of a sparse matrix are
-# done lane by lane; binary searches, where each load waits for the one before, in step.
+# done lane by lane, but not the loop around them that all lanes share, nor what is left of an unrolled one; binary
+# searches, where each load waits for the one before, in step.
 set -eu
 weir=$1
 dir=$(mktemp -d)
@@ -24,6 +25,44 @@ mul.wide.s32 %y2, %c, 4; add.u64 %a2, %p2, %y2; ld.global.f32 %x, [%a2];
 add.f32 %sum, %sum, %x; add.s32 %e, %e, 1; setp.lt.s32 %more, %e, %end; @%more bra again;
 done:
 add.u64 %a3, %p3, %y0; st.global.f32 [%a3], %sum;
+ret;
+}
+.visible .entry rest(.param .u64 start, .param .u64 column, .param .u64 value, .param .u64 out)
+{
+.reg .b32 %t, %e, %end, %m, %n, %c; .reg .f32 %x, %sum; .reg .b64 %p<4>, %y<4>, %a<4>; .reg .pred %none, %more;
+ld.param.u64 %p0, [start]; ld.param.u64 %p1, [column]; ld.param.u64 %p2, [value]; ld.param.u64 %p3, [out];
+mov.u32 %t, %tid.x;
+mul.wide.u32 %y0, %t, 4; add.u64 %a0, %p0, %y0; ld.global.u32 %e, [%a0]; ld.global.u32 %end, [%a0+4];
+mov.f32 %sum, 0f00000000;
+sub.s32 %m, %end, %e; and.b32 %n, %m, 3;
+setp.eq.s32 %none, %n, 0; @%none bra done;
+again:
+mul.wide.s32 %y1, %e, 4; add.u64 %a1, %p1, %y1; ld.global.u32 %c, [%a1];
+mul.wide.s32 %y2, %c, 4; add.u64 %a2, %p2, %y2; ld.global.f32 %x, [%a2];
+add.f32 %sum, %sum, %x; add.s32 %e, %e, 1; add.s32 %n, %n, -1; setp.ne.s32 %more, %n, 0; @%more bra again;
+done:
+add.u64 %a3, %p3, %y0; st.global.f32 [%a3], %sum;
+ret;
+}
+.visible .entry strided(.param .u64 start, .param .u64 column, .param .u64 value, .param .u64 out, .param .u32 n)
+{
+.reg .b32 %t, %e, %end, %n, %c; .reg .f32 %x, %sum; .reg .b64 %p<4>, %y<4>, %a<4>; .reg .pred %none, %more, %next;
+ld.param.u64 %p0, [start]; ld.param.u64 %p1, [column]; ld.param.u64 %p2, [value]; ld.param.u64 %p3, [out];
+mov.u32 %t, %tid.x; ld.param.u32 %n, [n];
+setp.ge.s32 %none, %t, %n; @%none bra over;
+mov.f32 %x, 0f00000000;
+row:
+mul.wide.u32 %y0, %t, 4; add.u64 %a0, %p0, %y0; ld.global.u32 %e, [%a0]; ld.global.u32 %end, [%a0+4];
+mov.f32 %sum, 0f00000000;
+setp.ge.s32 %none, %e, %end; @%none bra done;
+again:
+mul.wide.s32 %y1, %e, 4; add.u64 %a1, %p1, %y1; ld.global.u32 %c, [%a1];
+mul.wide.s32 %y2, %c, 4; add.u64 %a2, %p2, %y2; ld.global.f32 %x, [%a2];
+add.f32 %sum, %sum, %x; add.s32 %e, %e, 1; setp.lt.s32 %more, %e, %end; @%more bra again;
+done:
+add.u64 %a3, %p3, %y0; st.global.f32 [%a3], %sum;
+add.s32 %t, %t, 256; setp.lt.s32 %next, %t, %n; @%next bra row;
+over:
 ret;
 }
 .visible .entry search(.param .u64 start, .param .u64 item, .param .u64 key, .param .u64 out)
@@ -77,6 +116,14 @@ expect()
     }
 }
 expect rows 1
+expect rest 0
+expect strided 1
+"$weir" dump --uniformity --block 256 --kernel strided "$dir/loops.ptx" | awk '
+    /^block/ { one = /one lane|serialized until/ } /  (ld.u32|st.f32)/ { seen[one]++ }
+    END { exit !(seen[0] == 4 && seen[1] == 1) }' || {
+    echo "strided: where rows begin and end, and their sums, are not done by all lanes" >&2
+    status=1
+}
 expect walk 1 # with a stack of its own
 expect search 0
 

@@ -290,24 +290,37 @@ static int64_t recurrence(const struct jkernel *k, int32_t number)
     return longest;
 }
 
+/* How often a lane runs block b, `depth` loops within a stretch: eight times a loop, or half of
+ * what it runs a short one at most. */
+static int64_t turns(const struct jkernel *k, int32_t b, int depth)
+{
+    int64_t most = depth > 0 ? jit_trip_bound(k, b) : 0;
+    if (depth > 4)
+        depth = 4;
+    return most > 0 && most < 15 ? (most + 1) / 2 << 3 * (depth - 1) : 1ll << 3 * depth;
+}
+
 static bool pays(const struct search *s, int32_t from, int32_t until)
 {
     const struct jkernel *k = s->k;
     if (k->entry->pragmas & PTX_PRAGMA_SERIALIZE)
         return true;
+    int32_t deepest = 0;
+    EACH_BIT (b, s->set, k->nblocks)
+        deepest = k->blocks[b].depth > deepest ? k->blocks[b].depth : deepest;
     struct cost c = {.serial = JIT_WARP * 250}; /* the end of a loop is mispredicted */
     EACH_BIT (b, s->set, k->nblocks) {
         const struct jblock *blk = &k->blocks[b];
         int depth = blk->depth - k->blocks[until].depth;
-        int64_t often = 1ll << 3 * (depth < 4 ? depth : 4), near = c.near, before = c.serial;
+        int64_t often = turns(k, b, depth), near = c.near, before = c.serial;
         for (int32_t n = 0; n < blk->count; n++)
             add_instr(k, &k->instrs[blk->first + n], often, &c);
         if (blk->nsucc > 1)
             add_branch(s, blk, often, &c);
         int64_t wait = before + often * JIT_WARP * 10 * recurrence(k, b);
         c.serial = wait > c.serial ? wait : c.serial;
-        if (depth == 0 && c.near > near)
-            return false; /* better done before the lanes diverge */
+        if ((depth == 0 || blk->depth < deepest) && c.near > near)
+            return false; /* better done before the lanes diverge, in a loop around others, too */
     }
     /* in step, a third of the lanes wait for others, or half where they have diverged before */
     return c.scattered > c.near && c.serial < c.step * (k->blocks[from].converged ? 3 : 4) / 2;
