@@ -183,15 +183,17 @@ template <int B> struct All<0, B> { static void go(int *p) { All<200, B - 1>::go
 template <> struct All<0, 0> { static void go(int *) {} };
 void all(int *p) { All<200, 30>::go(p); }
 EOF
-for case in INT,0.3 TERM,0 TERM,1; do
+begins() { # begins COMMAND...: in the background, with signals as a terminal's commands have them
+    python3 -c 'import os, signal, sys
+for s in signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE: signal.signal(s, signal.SIG_DFL)
+os.execvp(sys.argv[1], sys.argv[1:])' "$@" >out 2>&1 &
+    pid=$!
+}
+for case in INT,0.3 TERM,0 TERM,1 QUIT,0.1 ALRM,0.3 USR1,0.3 HUP,0.1 PIPE,0 XCPU,0; do
     signal=${case%,*}
     delay=${case#*,}
     command="kill -$signal weircc after $delay s"
-    # a shell's background commands ignore SIGINT
-    python3 -c 'import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-os.execvp(sys.argv[1], sys.argv[1:])' weircc -c slow.cu -ftemplate-depth=9000 >out 2>&1 &
-    pid=$!
+    begins weircc -c slow.cu -ftemplate-depth=9000
     i=0
     while [ -z "$(ls -A "$TMPDIR")" ] && [ $i -lt 100 ]; do
         sleep 0.05
@@ -205,6 +207,84 @@ os.execvp(sys.argv[1], sys.argv[1:])' weircc -c slow.cu -ftemplate-depth=9000 >o
     [ -z "$(ls -A "$TMPDIR")" ]
     note $? "intermediate files are left"
     missing slow.o
+done
+# What a killed process leaves a later one removes, when it is a day old.
+command="kill -KILL weircc"
+begins weircc -c slow.cu -ftemplate-depth=9000
+sleep 1
+kill -KILL $pid
+wait $pid
+left=$(ls -A "$TMPDIR")
+exists "$TMPDIR/$left"
+run weircc -c a.cu -o new.o
+ok
+exists "$TMPDIR/$left"
+mkdir "$TMPDIR/weircc-mine"
+touch -d '2 days ago' "$TMPDIR/$left/.weircc-lock" "$TMPDIR/$left" "$TMPDIR/weircc-mine"
+run weircc -c a.cu -o new.o
+ok
+[ "$(ls -A "$TMPDIR")" = weircc-mine ]
+note $? "there is: $(ls -A "$TMPDIR")"
+rmdir "$TMPDIR/weircc-mine"
+
+# FIFOs can be read but once. A signal ends who waits for one, or for standard input.
+mkdir fifos
+mkfifo fifos/one.cu fifos/two.o fifos/three.ptx
+echo '#define SCALE 40' >fifos/a.h
+echo "$answer" >fifos/text
+fifo() { # fifo FILE NAME ARGS...
+    file=$1
+    name=fifos/$2
+    shift 2
+    command="cat $file >$name & weircc $*"
+    cat "$file" >"$name" &
+    pid=$!
+    timeout 60 weircc "$@" >out 2>&1
+    status=$?
+    kill $pid 2>out2
+    wait $pid
+}
+fifo fifos/text one.cu fifos/one.cu -DMINE -o program
+ok
+run ./program
+[ "$status" = 80 ]
+note $? "status $status, wanted 80"
+fifo a.cu one.cu -rdc=true -dc fifos/one.cu
+ok
+exists one.o
+echo 'int main() { return no_such_name; }' >wrong.txt
+fifo wrong.txt one.cu -c fifos/one.cu
+fails
+says 'fifos/one.cu:1:21: error'
+says_not "$TMPDIR"
+run weircc -c a.cu -o part.o
+run weircc -c -x cu fifos/text -I. -o main.o
+fifo part.o two.o main.o fifos/two.o -o program
+ok
+run weircc -ptx a.cu -o part.ptx
+fifo part.ptx three.ptx -fatbin fifos/three.ptx
+ok
+exists three.fatbin
+weircc --dryrun fifos/one.cu -o listed >script 2>out
+cat fifos/text >fifos/one.cu &
+rm -f listed
+timeout 60 sh script >out 2>&1
+run ./listed
+[ "$status" = 80 ]
+note $? "status $status, wanted 80"
+for input in fifos/one.cu -; do
+    command="kill -INT weircc, which reads $input"
+    exec 9<>fifos/one.cu
+    begins weircc -x cu -c "$input" -o never.o <fifos/one.cu
+    sleep 0.5
+    kill -INT $pid
+    (sleep 10; kill -KILL $pid 2>out2) &
+    watch=$!
+    wait $pid
+    [ $? = 130 ]
+    note $? "is not ended by the signal"
+    kill $watch
+    exec 9>&-
 done
 # What build files ask the host compiler, of a file that is not there: it answers, once.
 for question in --version -dumpversion "-dumpfullversion -dumpversion"; do

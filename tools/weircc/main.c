@@ -1,7 +1,7 @@
 /* weircc: compiles CUDA programs for this machine's CPU, with nvcc's command line. */
 #include "weircc/driver/driver.h"
-#include "weircc/driver/standard_input.h"
 #include "weircc/driver/steps.h"
+#include "weircc/driver/streams.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,11 +73,12 @@ static int finish(struct driver *dr)
 static int carry_out(struct driver *dr)
 {
     struct build *p = &dr->build;
-    if (!standard_input_read(dr))
-        return 1;
+    int status = streams_keep(dr);
+    if (status != 0)
+        return status;
     for (size_t i = 0; i < p->jobs.count; i++) {
         char *object;
-        int status = compile_job(dr, &p->jobs.items[i], &object);
+        status = compile_job(dr, &p->jobs.items[i], &object);
         if (status != 0)
             return status;
         if (object != NULL)
@@ -122,7 +123,7 @@ int main(int argc, char **argv)
     }
     if (c->given[OPT_dryrun] || c->given[OPT_verbose])
         list_architecture(&dr);
-    if (!work_open(&dr.work, c, &dr.diag))
+    if (!streams_read_standard_input(&dr) || !work_open(&dr.work, c, &dr.diag))
         return fail(&dr);
     int status = carry_out(&dr);
     work_close(&dr.work); /* does not come back when a signal came */

@@ -1,6 +1,6 @@
 /* From the command line to a build; see driver.h. */
 #include "weircc/driver/driver.h"
-#include "weircc/driver/standard_input.h"
+#include "weircc/driver/streams.h"
 #include "weircc/files/files.h"
 
 #include <errno.h>

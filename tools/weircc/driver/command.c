@@ -4,6 +4,7 @@
  * which the PTX is embedded. Both take the toolkit from our headers, by a header that is included
  * before the source. C and C++ sources go to the host compiler, as nvcc sends them. */
 #include "weircc/driver/driver.h"
+#include "weircc/driver/streams.h"
 #include "weircc/toolkit/own_headers.h"
 
 #include <dirent.h>
@@ -66,9 +67,9 @@ static void add_search_and_macros(struct strlist *argv, const struct driver *dr)
     add_directories(argv, "-I", &c->list[OPT_include_path], &dr->tools);
     add_directories(argv, "-isystem", &c->list[OPT_system_include], &dr->tools);
     list_add_all(argv, "-include", &c->list[OPT_pre_include]);
-    if (p->stdin_path != NULL) { /* it is elsewhere than its includes */
+    for (size_t i = 0; i < p->streams.count; i++) { /* they are elsewhere than their includes */
         list_add(argv, "-iquote");
-        list_add(argv, ".");
+        list_add(argv, "%s", p->streams.items[i].directory);
     }
 }
 
@@ -375,9 +376,8 @@ static void add_compilation_id(struct strlist *argv, const struct driver *dr, co
         hash_add(&h, c->value[OPT_frandom_seed], strlen(c->value[OPT_frandom_seed]));
     } else {
         char *path = realpath(input, NULL);
-        const char *name = path != NULL ? path : input;
-        if (dr->build.stdin_path != NULL && strcmp(input, dr->build.stdin_path) == 0)
-            name = dr->build.stdin_hash;
+        const char *stream = streams_name(&dr->build, input);
+        const char *name = stream != NULL ? stream : path != NULL ? path : input;
         hash_add(&h, name, strlen(name));
         free(path);
         const struct strlist *macros = &c->macros;

@@ -10,6 +10,7 @@
 #include "weircc/driver/compilation.h"
 #include "weircc/driver/named_constants.h"
 #include "weircc/driver/steps.h"
+#include "weircc/driver/streams.h"
 #include "weircc/files/depfile.h"
 #include "weircc/files/files.h"
 #include "weircc/objects/elf.h"
@@ -30,7 +31,7 @@ static bool write_rule(struct compilation *c)
     struct depfile_rule rule = {
         .target = job->target,
         .as_given = dr->options.given[OPT_dependency_target_name],
-        .skip_file = dr->build.stdin_path,
+        .skip_file = streams_name(&dr->build, job->input) != NULL ? job->input : NULL,
         .skip_directories = {dr->tools.support, dr->build.skip_system ? dr->tools.include : NULL},
         .phony_targets = dr->options.given[OPT_generate_dependency_targets],
         .follows = job->joins_rules,

@@ -59,19 +59,29 @@ enum host_frontend {
     HOST_CCBIN_OPENMP, /* the host compiler, for its OpenMP; clang where that does not do */
 };
 
+/* An input that could be read but once (streams.h). */
+struct stream {
+    const char *path;      /* the intermediate file that has what came in */
+    const char *directory; /* from which it includes files */
+    char name[33];         /* a hash of what came in */
+};
+
 struct build {
     enum phase phase;
     enum host_frontend host_frontend;
-    bool rdc;               /* relocatable device code */
-    enum phase linked_as;   /* of PHASE_DLINK: itself, or PHASE_CUBIN, PHASE_FATBIN: device code */
-    bool dependencies;      /* a rule is written */
-    bool skip_system;       /* without system headers */
-    bool run_after;         /* -run */
-    const char *program;    /* -run of a program that is already built, else NULL */
-    struct arch arch;       /* of device code */
-    char *output;           /* of the linking phases */
-    const char *stdin_path; /* where the text of the input "-" is kept, else NULL */
-    char stdin_hash[33];    /* of that text */
+    bool rdc;             /* relocatable device code */
+    enum phase linked_as; /* of PHASE_DLINK: itself, or PHASE_CUBIN, PHASE_FATBIN: device code */
+    bool dependencies;    /* a rule is written */
+    bool skip_system;     /* without system headers */
+    bool run_after;       /* -run */
+    const char *program;  /* -run of a program that is already built, else NULL */
+    struct arch arch;     /* of device code */
+    char *output;         /* of the linking phases */
+    struct strbuf standard_input; /* the text of the input "-" */
+    struct {
+        struct stream *items;
+        size_t count, cap;
+    } streams; /* inputs that could be read but once */
     struct {
         struct job *items;
         size_t count, cap;

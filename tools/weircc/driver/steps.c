@@ -13,12 +13,12 @@
 #include "weircc/device/llvm/grid_constants.h"
 #include "weircc/device/llvm/math_calls.h"
 #include "weircc/device/ptx/modifiers.h"
+#include "weircc/files/files.h"
 #include "weircc/objects/cplusplus.h"
 #include "weircc/objects/device_link.h"
 #include "weircc/objects/entities.h"
 #include "weircc/objects/fatbin.h"
 #include "weircc/objects/rdc_asm.h"
-#include "weircc/files/files.h"
 
 /* The steps, each with the files that it is given. */
 static bool fatbin(const char *const *files, struct diag *d)
@@ -112,6 +112,23 @@ static bool host_records_rdc(const char *const *files, struct diag *d)
     return host_records_add_file(files[0], files[1], true, d);
 }
 
+static bool keep(const char *const *files, struct diag *d)
+{
+    return file_copy(files[0], files[1], NULL, d);
+}
+
+static bool keep_text(const char *const *files, struct diag *d)
+{
+    struct strbuf line = {0};
+    sb_printf(&line, "# 1 \"");
+    for (const char *p = files[0]; *p != '\0'; p++)
+        sb_printf(&line, "%s%c", strchr("\"\\", *p) != NULL ? "\\" : "", *p);
+    sb_printf(&line, "\"\n");
+    bool ok = file_copy(files[0], files[1], line.items, d);
+    sb_free(&line);
+    return ok;
+}
+
 enum { MAX_FILES = 3, ANY_FILES = -1, /* two or more */ };
 
 static const struct {
@@ -137,6 +154,8 @@ static const struct {
     [STEP_PROTECT] = {"protect", 1, protect_object},
     [STEP_PROTECT_TEXT] = {"protect-text", 1, protect_text},
     [STEP_CPLUSPLUS] = {"cplusplus", 2, cplusplus},
+    [STEP_KEEP] = {"keep", 2, keep},
+    [STEP_KEEP_TEXT] = {"keep-text", 2, keep_text},
 };
 
 static const char option[] = "--step=";
@@ -151,11 +170,26 @@ int step_run(struct driver *dr, enum step step, const char *first, const char *s
     return step_run_all(dr, step, &list);
 }
 
+static void add_command(struct strlist *argv, const struct driver *dr, enum step step)
+{
+    list_add(argv, "%s", dr->tools.self);
+    list_add(argv, "%s%s", option, steps[step].name);
+}
+
+int step_run_child(struct driver *dr, enum step step, const char *phase, const char *first,
+                   const char *second)
+{
+    struct strlist argv = {0};
+    add_command(&argv, dr, step);
+    list_add(&argv, "%s", first);
+    list_add(&argv, "%s", second);
+    return work_run(&dr->work, &argv, phase, NULL, &dr->diag);
+}
+
 int step_run_all(struct driver *dr, enum step step, const struct strlist *files)
 {
     struct strlist argv = {0};
-    list_add(&argv, "%s", dr->tools.self);
-    list_add(&argv, "%s%s", option, steps[step].name);
+    add_command(&argv, dr, step);
     list_add_all(&argv, NULL, files);
     if (!work_show(&dr->work, &argv))
         return 0;

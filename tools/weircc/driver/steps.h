@@ -27,6 +27,8 @@ enum step {
     STEP_PROTECT,          /* object file: rewrites it in place (entities.h) */
     STEP_PROTECT_TEXT,     /* assembler text: the same */
     STEP_CPLUSPLUS,        /* assembler text, C++: writes what -cuda asks for (cplusplus.h) */
+    STEP_KEEP,             /* any file, file: copies what can be read but once (driver/streams.h) */
+    STEP_KEEP_TEXT,        /* the same for source text, whose name comes first */
 };
 
 /* Carries a step out, or only lists it. Files that the step does not have are NULL. Exit status. */
@@ -34,6 +36,10 @@ int step_run(struct driver *dr, enum step step, const char *first, const char *s
              const char *third);
 /* The same for a step that has any number of files. */
 int step_run_all(struct driver *dr, enum step step, const struct strlist *files);
+
+/* The same by a child, for a step that may wait for others. */
+int step_run_child(struct driver *dr, enum step step, const char *phase, const char *first,
+                   const char *second);
 
 /* The command "weircc --step=NAME FILE...". Exit status, -1 when the arguments are none. */
 int step_command(int argc, char **argv);

@@ -21,6 +21,25 @@ bool file_write(const char *path, const char *bytes, size_t size, struct diag *d
     return true;
 }
 
+bool file_copy(const char *from, const char *to, const char *before, struct diag *d)
+{
+    char buffer[16384];
+    struct strbuf all = {0};
+    FILE *f = fopen(from, "r");
+    if (before != NULL)
+        sb_append(&all, before, strlen(before));
+    for (size_t n; f != NULL && (n = fread(buffer, 1, sizeof buffer, f)) > 0;)
+        sb_append(&all, buffer, n);
+    bool ok = f != NULL && ferror(f) == 0;
+    if (!ok)
+        diag_set(d, 0, 0, "Cannot read '%s': %s", from, strerror(errno));
+    if (f != NULL)
+        fclose(f);
+    ok = ok && file_write(to, all.items, all.count, d);
+    sb_free(&all);
+    return ok;
+}
+
 bool file_rewrite(const char *path, void (*change)(const char *text, struct strbuf *out),
                   struct diag *d)
 {

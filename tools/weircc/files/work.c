@@ -1,6 +1,7 @@
 /* Child processes, signals and intermediate files; see work.h. */
 #include "weircc/files/work.h"
 #include "base/clock.h"
+#include "weircc/files/leftovers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,15 +19,20 @@
 static volatile sig_atomic_t caught;        /* the signal that came, 0 while none has */
 static volatile sig_atomic_t running_child; /* its pid, 0 while none runs */
 
-static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+/* All that end a process and come from outside. */
+static const int ending_signals[] = {SIGINT,  SIGTERM, SIGHUP,    SIGPIPE, SIGQUIT,
+                                     SIGALRM, SIGUSR1, SIGUSR2,   SIGXCPU, SIGXFSZ,
+                                     SIGPROF, SIGPOLL, SIGVTALRM, SIGPWR,  SIGSTKFLT};
 
 /* The child is told, and its end brings the main flow back, which cleans up and then dies of the
- * same signal: nothing that is unsafe in a handler is done in it. */
+ * same signal: nothing that is unsafe in a handler is done in it. Compilers have a meaning of their
+ * own for some signals. */
 static void on_signal(int signal)
 {
+    bool known = signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
     caught = signal;
     if (running_child > 0)
-        kill((pid_t)running_child, signal == SIGPIPE ? SIGTERM : signal);
+        kill((pid_t)running_child, known ? signal : SIGTERM);
 }
 
 bool work_interrupted(void) { return caught != 0; }
@@ -153,7 +159,7 @@ static bool make_directory(struct work *w, struct diag *d)
     const char *base = getenv("TMPDIR");
     if (base == NULL || *base == '\0')
         base = "/tmp";
-    char *path = xprintf("%s/weircc-XXXXXX", base);
+    char *path = xprintf("%s/" LEFTOVERS_PREFIX "XXXXXX", base);
     sigset_t before;
     block_signals(&before);
     if (mkdtemp(path) == NULL) {
@@ -164,6 +170,10 @@ static bool make_directory(struct work *w, struct diag *d)
     }
     w->directory = path;
     sigprocmask(SIG_SETMASK, &before, NULL);
+    if (path != NULL && !w->dryrun) {
+        leftovers_remove(base);
+        leftovers_mark(path);
+    }
     if (path != NULL && w->dryrun) { /* only its name is wanted: no other run has the same */
         rmdir(path);
         list_directory(w);
@@ -224,6 +234,7 @@ void work_close(struct work *w)
     if (!w->keep && !w->dryrun && w->directory != NULL) {
         for (size_t i = 0; i < w->files.count; i++)
             unlink(w->files.items[i]);
+        leftovers_unmark(w->directory);
         rmdir(w->directory);
     }
     if (w->time_file != NULL && !w->dryrun && caught == 0)

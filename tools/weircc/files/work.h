@@ -3,7 +3,8 @@
  * Every command is listed with --verbose and --dryrun, on standard error as nvcc lists it ("#$ "
  * and the command). --dryrun also writes the commands to standard output as a script for sh, unless
  * that is a terminal. Intermediate files are in a directory of this process alone, which is removed
- * at the end, however the end comes (a signal included). */
+ * at the end, however the end comes (a signal included); after SIGKILL by a later run
+ * (leftovers.h). */
 #ifndef WEIRCC_WORK_H
 #define WEIRCC_WORK_H
 
@@ -19,7 +20,7 @@ struct work {
     const char *time_file; /* where they go, or NULL */
 };
 
-/* Prepares; also takes SIGINT, SIGTERM, SIGHUP and SIGPIPE over. */
+/* Prepares; also takes over the signals that end a process. */
 bool work_open(struct work *w, const struct cmdline *c, struct diag *d);
 
 /* The path of an intermediate file made from `source` ("dir/a.cu" and ".ptx": "<directory>/a.ptx").
