@@ -12,8 +12,9 @@
  * a rival of the device with the same parameters. A call of either is ambiguous, which is known
  * before the body is looked at, if the lambda is of the device alone; one that the host may call as
  * well is second to the rival. Such lambdas are of the device or neither; nvcc has none that are
- * __host__ __device__. A pack may be their last parameter, after eight at most. Those with
- * parameters of types of their own besides are neither.
+ * __host__ __device__. A pack may be their last parameter, after eight at most. Of four parameters
+ * at most some may have types of their own; those that are deduced in part (auto *) make it
+ * neither.
  *
  * const and volatile types are the lambda's, references, pointers and arrays no closure types, as
  * with nvcc. */
@@ -185,13 +186,13 @@ template <typename F, int Count, bool Both> struct __weir_lambda_pack_undecided 
 };
 template <typename F, int Count> struct __weir_lambda_pack;
 template <typename F, int Count, bool Found> struct __weir_lambda_pack_both {
-    static constexpr bool device = false;
+    static constexpr bool device = false, found = true;
 };
 template <typename F, int Count>
 struct __weir_lambda_pack_both<F, Count, false> : __weir_lambda_pack<F, Count - 1> {
 };
 template <typename F, int Count, bool Found> struct __weir_lambda_pack_device {
-    static constexpr bool device = true;
+    static constexpr bool device = true, found = true;
 };
 template <typename F, int Count>
 struct __weir_lambda_pack_device<F, Count, false>
@@ -202,6 +203,118 @@ struct __weir_lambda_pack
     : __weir_lambda_pack_device<F, Count, __weir_lambda_pack_undecided<F, Count, false>::value> {
 };
 template <typename F> struct __weir_lambda_pack<F, -1> {
+    static constexpr bool device = false, found = false;
+};
+
+/* Lambdas some of whose parameters have types of their own (int i, auto x). For such a parameter
+ * the argument is one that becomes anything, and the rival takes it by a conversion, too: two of
+ * those are equally good. */
+class __weir_lambda_typed;
+struct __weir_lambda_anything {
+    template <typename T> __attribute__((host, device)) operator T &() const;
+    template <typename T> __attribute__((host, device)) operator T &&() const;
+    __attribute__((host, device)) operator __weir_lambda_typed() const;
+};
+class __weir_lambda_typed
+{
+};
+
+/* The argument, and what the rival takes there: A where the lambda has auto. */
+template <bool Typed> struct __weir_lambda_place {
+    typedef __weir_lambda_probe argument;
+    template <typename A> using parameter = A;
+};
+template <> struct __weir_lambda_place<true> {
+    typedef __weir_lambda_anything argument;
+    template <typename A> using parameter = __weir_lambda_typed;
+};
+
+/* Rivals of lambdas with so many parameters, of which those in the mask `Typed` are not deduced. */
+template <int Count, unsigned Typed, bool Both, bool Mutable> struct __weir_lambda_mixed_rival;
+#define __WEIR_LAMBDA_PLACE(i, A)                                                                  \
+    typename __weir_lambda_place<(Typed >> i & 1) != 0>::template parameter<A>
+#define __WEIR_LAMBDA_MIXED_RIVAL(count, both, side, is_mutable, qualifier, parameters)            \
+    template <unsigned Typed> struct __weir_lambda_mixed_rival<count, Typed, both, is_mutable> {   \
+        template <typename A = int, typename B = int, typename C = int, typename D = int>          \
+        side char operator() parameters qualifier;                                                 \
+    };
+#define __WEIR_LAMBDA_MIXED_RIVALS(count, parameters)                                              \
+    __WEIR_LAMBDA_MIXED_RIVAL(count, false, __attribute__((device)), false, const, parameters)     \
+    __WEIR_LAMBDA_MIXED_RIVAL(count, false, __attribute__((device)), true, , parameters)           \
+    __WEIR_LAMBDA_MIXED_RIVAL(count, true, __attribute__((host, device)), false, const,            \
+                              parameters)                                                          \
+    __WEIR_LAMBDA_MIXED_RIVAL(count, true, __attribute__((host, device)), true, , parameters)
+__WEIR_LAMBDA_MIXED_RIVALS(2, (__WEIR_LAMBDA_PLACE(0, A), __WEIR_LAMBDA_PLACE(1, B)))
+__WEIR_LAMBDA_MIXED_RIVALS(3, (__WEIR_LAMBDA_PLACE(0, A), __WEIR_LAMBDA_PLACE(1, B),
+                               __WEIR_LAMBDA_PLACE(2, C)))
+__WEIR_LAMBDA_MIXED_RIVALS(4, (__WEIR_LAMBDA_PLACE(0, A), __WEIR_LAMBDA_PLACE(1, B),
+                               __WEIR_LAMBDA_PLACE(2, C), __WEIR_LAMBDA_PLACE(3, D)))
+#undef __WEIR_LAMBDA_MIXED_RIVALS
+#undef __WEIR_LAMBDA_MIXED_RIVAL
+#undef __WEIR_LAMBDA_PLACE
+
+template <typename F, int Count, unsigned Typed, bool Both, typename... A>
+struct __weir_lambda_mixed_undecided
+    : __weir_lambda_undecided<F, __weir_lambda_mixed_rival<Count, Typed, Both, false>,
+                              __weir_lambda_mixed_rival<Count, Typed, Both, true>, A...> {
+};
+template <int I, unsigned Typed> struct __weir_lambda_argument {
+    typedef typename __weir_lambda_place<(Typed >> I & 1) != 0>::argument type;
+};
+template <typename F, int Count, unsigned Typed, bool Both> struct __weir_lambda_mixed_contest;
+template <typename F, unsigned T, bool Both>
+struct __weir_lambda_mixed_contest<F, 2, T, Both>
+    : __weir_lambda_mixed_undecided<F, 2, T, Both, typename __weir_lambda_argument<0, T>::type,
+                                    typename __weir_lambda_argument<1, T>::type> {
+};
+template <typename F, unsigned T, bool Both>
+struct __weir_lambda_mixed_contest<F, 3, T, Both>
+    : __weir_lambda_mixed_undecided<F, 3, T, Both, typename __weir_lambda_argument<0, T>::type,
+                                    typename __weir_lambda_argument<1, T>::type,
+                                    typename __weir_lambda_argument<2, T>::type> {
+};
+template <typename F, unsigned T, bool Both>
+struct __weir_lambda_mixed_contest<F, 4, T, Both>
+    : __weir_lambda_mixed_undecided<F, 4, T, Both, typename __weir_lambda_argument<0, T>::type,
+                                    typename __weir_lambda_argument<1, T>::type,
+                                    typename __weir_lambda_argument<2, T>::type,
+                                    typename __weir_lambda_argument<3, T>::type> {
+};
+
+/* One mask after the other, those with fewer parameters first: a lambda that deduces one for which
+ * the rival converts would win, and its body would be looked at. It ends with the lambda's own
+ * mask. */
+template <typename F, int Count, unsigned... Typed> struct __weir_lambda_mixed {
+    static constexpr bool device = false;
+};
+template <typename F, int Count, bool Found, unsigned... Typed> struct __weir_lambda_mixed_both {
+    static constexpr bool device = false;
+};
+template <typename F, int Count, unsigned... Typed>
+struct __weir_lambda_mixed_both<F, Count, false, Typed...>
+    : __weir_lambda_mixed<F, Count, Typed...> {
+};
+template <typename F, int Count, bool Found, unsigned First, unsigned... Typed>
+struct __weir_lambda_mixed_device {
+    static constexpr bool device = true;
+};
+template <typename F, int Count, unsigned First, unsigned... Typed>
+struct __weir_lambda_mixed_device<F, Count, false, First, Typed...>
+    : __weir_lambda_mixed_both<F, Count, __weir_lambda_mixed_contest<F, Count, First, true>::value,
+                               Typed...> {
+};
+template <typename F, int Count, unsigned First, unsigned... Typed>
+struct __weir_lambda_mixed<F, Count, First, Typed...>
+    : __weir_lambda_mixed_device<
+          F, Count, __weir_lambda_mixed_contest<F, Count, First, false>::value, First, Typed...> {
+};
+template <typename F, bool Pack> struct __weir_lambda_any_mixed {
+    static constexpr bool device =
+        __weir_lambda_mixed<F, 2, 0, 1, 2>::device ||
+        __weir_lambda_mixed<F, 3, 0, 1, 2, 4, 3, 5, 6>::device ||
+        __weir_lambda_mixed<F, 4, 0, 1, 2, 4, 8, 3, 5, 6, 9, 10, 12, 7, 11, 13, 14>::device;
+};
+template <typename F> struct __weir_lambda_any_mixed<F, true> {
     static constexpr bool device = false;
 };
 
@@ -210,7 +323,8 @@ template <typename F> struct __weir_lambda_generic {
     static constexpr bool device =
         __weir_lambda_fixed<F, P>::value || __weir_lambda_fixed<F, P, P>::value ||
         __weir_lambda_fixed<F, P, P, P>::value || __weir_lambda_fixed<F, P, P, P, P>::value ||
-        __weir_lambda_pack<F, 8>::device;
+        __weir_lambda_pack<F, 8>::device ||
+        __weir_lambda_any_mixed<F, __weir_lambda_pack<F, 8>::found>::device;
 };
 
 template <typename T, typename = void> struct __weir_lambda_closure_kind {

@@ -34,6 +34,11 @@ int main()
            kind([=] __device__(auto i, auto, auto, auto, auto, auto, auto, auto, auto...) -> decltype(i) { return i.none(); }),
            kind([](auto... x) { return sizeof...(x); }), kind([=](auto &i, auto &&...x) mutable { return n += i.none(x...); }),
            kind([] __host__ __device__(auto i, auto... x) { return i.none(x...); }), kind([] __host__(auto... x) { return sizeof...(x); }));
+    printf("mixed %d %d %d %d %d %d %d %d %d %d\n", kind([=] __device__(int i, auto x) { return i + n + x.none(); }),
+           kind([] __device__(auto x, float *p) { return *p + x.none(); }), kind([=] __device__(const auto &x, float4 &f, int &&i) mutable { return f.x + i + (n = x.none()); }),
+           kind([] __device__(int i, auto &x, auto y, Functor f) -> int { return x.none(y); }), kind([] __device__(const int &i, auto... x) { return i + none(x...); }),
+           kind([=](int i, auto x) { return x.none(i); }), kind([] __host__ __device__(auto x, const char *s, auto y) { return x.none(y); }),
+           kind([] __host__(int i, auto x) { return x.none(i); }), kind([=](auto x, auto y) { return x.none(y); }), kind([](auto x, auto y, auto z, auto w) mutable { return x.none(y); }));
     launch(p, [=] __device__(auto i) { return i + 41; });
     launch(p, [=] __device__(int i) { return i + 40 + n; });
     printf("%d %s\n", cudaDeviceSynchronize(), cudaGetErrorName(cudaGetLastError()));
@@ -47,6 +52,7 @@ for std in c++14 c++17 c++20; do
     says "kinds 1 1 1 2 0 1 0 0 0"
     says "generic 1 1 1 0 0 0"
     says "packs 1 1 1 1 1 0 0 0 0"
+    says "mixed 1 1 1 1 1 0 0 0 0 0"
     says "is 42"
 done
 run weircc -std=c++17 a.cu -o program
