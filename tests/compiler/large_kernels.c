@@ -3,8 +3,8 @@
  *
  *   large_kernels SHAPE SIZE [SEED]
  *
- * SHAPE is one of those below; SIZE is the number of instructions, for `tangled` and
- * `phases` the number of branches. The kernel is in the form of tests/fuzz (gen.h): `fuzz_kernels
+ * SHAPE is one of those below; SIZE is the number of instructions, for `tangled`, `phases` and
+ * `cases` the number of branches. The kernel is in the form of tests/fuzz (gen.h): `fuzz_kernels
  * FILE` runs it against the interpreter. It writes back what it has computed, so that nothing is
  * dead.
  *
@@ -16,7 +16,9 @@
  *   calls       device functions, which are inlined
  *   mixed       all of these
  *   tangled     SIZE branches, each from a block of its own to any other, forwards and backwards
- *   phases      SIZE branches, forty a tangle; between tangles all threads exchange values */
+ *   phases      SIZE branches, forty a tangle; between tangles all threads exchange values
+ *   cases       SIZE blocks, from each of which all threads go to the next one or to any other: in
+ *               each they exchange values, and each reads a predicate that was made at the start */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -191,6 +193,36 @@ static void put_tangle(int branches)
     put_exchange();
 }
 
+/* `cases` blocks with barriers, through which all threads take the same way, by a key that they
+ * load from one place; the compiler cannot know that. */
+static void put_cases(int cases)
+{
+    int first = labels, over = labels + cases;
+    labels += cases + 1;
+    put("ld.param.u32 %%c, [n]");
+    put("shr.u32 %%c, %%c, 31"); /* 0 */
+    put("mul.lo.u32 %%c, %%c, %%thread");
+    put("mul.wide.u32 %%a, %%c, 4");
+    put("add.u64 %%a, %%a, %%in");
+    put("ld.global.u32 %%key, [%%a]");
+    put("mov.u32 %%fuel, 30");
+    for (int n = 0; n < cases; n++)
+        put("setp.lt.s32 %%q%d, %%v%d, %u", n, any(), below(1u << 31));
+    for (int n = 0; n < cases; n++) {
+        printf("L%d:\n", first + n);
+        put_work(5);
+        put("@%%q%d add.u32 %%v%d, %%v%d, %d", n, n % VALUES, n % VALUES, n);
+        put_exchange();
+        put("sub.u32 %%fuel, %%fuel, 1");
+        put("setp.eq.u32 %%p, %%fuel, 0");
+        put("@%%p bra L%d", over);
+        put("mad.lo.u32 %%key, %%key, 1664525, %u", below(1u << 31));
+        put("setp.lt.s32 %%p, %%key, 0");
+        put("@%%p bra L%d", first + (int)below((unsigned)cases));
+    }
+    printf("L%d:\n", over);
+}
+
 static void put_body(const char *shape, long size)
 {
     if (strcmp(shape, "tangled") == 0) {
@@ -200,6 +232,10 @@ static void put_body(const char *shape, long size)
     if (strcmp(shape, "phases") == 0) {
         for (long done = 0; done < size; done += 40)
             put_tangle(40);
+        return;
+    }
+    if (strcmp(shape, "cases") == 0) {
+        put_cases((int)size);
         return;
     }
     while (written < size) {
@@ -231,9 +267,9 @@ static void put_kernel(const char *shape, long size)
     puts(
         ".visible .entry kernel(.param .u64 in, .param .u64 out, .param .u64 work, .param .u32 n)");
     printf(".reqntid %d, 1, 1\n{\n", THREADS);
-    printf(".reg .b32 %%v<%d>, %%t<%d>, %%n<4>, %%c, %%thread, %%own, %%shared, %%fuel;\n", values,
-           scratch + 1);
-    puts(".reg .b64 %in, %out, %a;\n.reg .f32 %f<3>;\n.reg .pred %p;");
+    printf(".reg .b32 %%v<%d>, %%t<%d>, %%n<4>, %%c, %%thread, %%own, %%shared, %%fuel, %%key;\n",
+           values, scratch + 1);
+    printf(".reg .b64 %%in, %%out, %%a;\n.reg .f32 %%f<3>;\n.reg .pred %%p, %%q<%ld>;\n", size);
     printf(".shared .align 4 .b8 s[%d];\n", 4 * THREADS);
     puts("ld.param.u64 %in, [in];\nld.param.u64 %out, [out];\nmov.u32 %thread, %tid.x;\n"
          "mov.u32 %shared, s;\nshl.b32 %own, %thread, 2;\nadd.u32 %own, %own, %shared;");
@@ -252,8 +288,8 @@ static void put_kernel(const char *shape, long size)
 
 int main(int argc, char **argv)
 {
-    static const char *const shapes[] = {"straight", "divergent", "loops",   "live",  "barriers",
-                                         "calls",    "mixed",     "tangled", "phases"};
+    static const char *const shapes[] = {"straight", "divergent", "loops",   "live",   "barriers",
+                                         "calls",    "mixed",     "tangled", "phases", "cases"};
     bool known = false;
     for (size_t s = 0; argc > 2 && s < sizeof shapes / sizeof *shapes; s++)
         known |= strcmp(argv[1], shapes[s]) == 0;

@@ -44,6 +44,12 @@ large=$(instructions baseline 240 phases)
 echo "80 branches between barriers: $small instructions, 240: $large"
 [ "$large" -lt $((small * 4)) ] || { echo "code grows with the square of barriers"; exit 1; }
 
+# Nor is what waits at a barrier saved and restored there by code for each block and register.
+small=$(instructions baseline 40 cases)
+large=$(instructions baseline 120 cases)
+echo "40 blocks with barriers: $small instructions, 120: $large"
+[ "$large" -lt $((small * 4)) ] || { echo "code for what waits at barriers grows with their square"; exit 1; }
+
 "$generator" tangled 20000 > "$dir/kernel.ptx"
 (ulimit -t 60 && "$weir" dump "$dir/kernel.ptx" > "$dir/out") ||
     { echo "20000 irreducible branches are not loaded in a minute of CPU time"; exit 1; }

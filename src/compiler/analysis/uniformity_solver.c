@@ -49,15 +49,14 @@ static bool spread(struct jkernel *k, int32_t b)
     return changed;
 }
 
-/* Are two blocks in the same outermost loop? Its blocks follow each other in the order. */
-static bool share_outermost_loop(const struct jkernel *k, int32_t a, int32_t b)
-{
-    int32_t first = a < b ? a : b, last = a < b ? b : a;
-    bool share = k->blocks[first].depth > 0;
-    for (int32_t n = first + 1; n <= last && share; n++)
-        share = k->blocks[n].depth > 0 && !(k->blocks[n].depth == 1 && k->blocks[n].loop == n);
-    return share;
-}
+/* What the rounds look up, and none of them changes. */
+struct facts {
+    uint64_t *constants; /* registers that are the same whenever a lane reads them */
+    uint64_t *live_at;   /* per register: the blocks that it is live into; `words` each */
+    size_t words;
+    int32_t *outermost; /* per block: the loop around it that no other is around, -1: none */
+    uint64_t *pending;  /* blocks at which lanes may be pending, while one block is looked at */
+};
 
 /* Does block b begin with a warp operation that has a gate at which all lanes of the warp wait for
  * each other? */
@@ -73,16 +72,22 @@ static bool gathers_warp(const struct jkernel *k, int32_t b)
     return false;
 }
 
-/* The registers that lanes still read which may be pending elsewhere while block b runs. Where the
- * whole warp has gathered, no other lane of the loop is on its way (gates.c). */
-static void find_waiting(const struct jkernel *k, int32_t b, uint64_t *waiting)
+/* The blocks at which lanes that matter may be pending while block b runs. Where the whole warp has
+ * gathered, no other lane of the loop is on its way (gates.c). */
+static void find_pending(const struct jkernel *k, int32_t b, struct facts *f)
 {
-    int32_t nregs = (int32_t)k->nregs;
-    bool gathers = gathers_warp(k, b);
-    bit_clear_all(waiting, nregs);
-    EACH_BIT (c, k->blocks[b].frontier, k->nblocks)
-        if (!gathers || !share_outermost_loop(k, b, c))
-            bit_union(waiting, k->blocks[c].live_in, nregs);
+    bit_copy(f->pending, k->blocks[b].frontier, k->nblocks);
+    if (f->outermost[b] >= 0 && gathers_warp(k, b))
+        EACH_BIT (c, k->blocks[b].frontier, k->nblocks)
+            if (f->outermost[c] == f->outermost[b])
+                bit_clear(f->pending, c);
+}
+
+/* May lanes that are pending elsewhere still read the register? */
+static bool is_awaited(const struct jkernel *k, int32_t reg, const struct facts *f)
+{
+    return !bit_get(f->constants, reg) &&
+           bit_intersects(f->pending, f->live_at + (size_t)reg * f->words, k->nblocks);
 }
 
 /* Does the instruction give the same whenever a lane executes it, if its sources do? */
@@ -119,15 +124,39 @@ static uint64_t *find_constants(const struct jkernel *k)
     return constants;
 }
 
+static void find_facts(const struct jkernel *k, struct facts *f)
+{
+    f->constants = find_constants(k);
+    f->words = (size_t)bit_words(k->nblocks);
+    f->live_at = xcalloc(k->nregs * f->words + 1, sizeof *f->live_at);
+    f->pending = xcalloc(bit_bytes(k->nblocks), 1);
+    f->outermost = xmalloc(sizeof *f->outermost * ((size_t)k->nblocks + 1));
+    int32_t loop = -1;
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        const struct jblock *blk = &k->blocks[b];
+        /* a loop's blocks follow each other in the order */
+        loop = blk->depth == 0 ? -1 : blk->depth == 1 && blk->loop == b ? b : loop;
+        f->outermost[b] = loop;
+        EACH_BIT (r, blk->live_in, (int32_t)k->nregs)
+            bit_set(f->live_at + (size_t)r * f->words, b);
+    }
+}
+
+static void free_facts(struct facts *f)
+{
+    free(f->constants);
+    free(f->live_at);
+    free(f->pending);
+    free(f->outermost);
+}
+
 /* One round over all instructions; true when the uniformity of a register has changed. */
-static bool solve_round(struct jkernel *k, const uint64_t *constants)
+static bool solve_round(struct jkernel *k, struct facts *f)
 {
     bool changed = false;
-    int32_t nregs = (int32_t)k->nregs;
-    uint64_t *waiting = xmalloc(bit_bytes(nregs));
     for (int32_t b = 0; b < k->nblocks; b++) {
         struct jblock *blk = &k->blocks[b];
-        find_waiting(k, b, waiting);
+        find_pending(k, b, f);
         for (int32_t n = 0; n <= blk->count; n++) {
             const struct ptx_instr *i = n < blk->count              ? &k->instrs[blk->first + n]
                                         : blk->term == TERM_SUSPEND ? blk->term_instr
@@ -144,7 +173,7 @@ static bool solve_round(struct jkernel *k, const uint64_t *constants)
                 if (s.known && k->fibers && jit_depends_on_arrival(i) &&
                     !bit_empty(blk->frontier, k->nblocks))
                     s = divergent; /* the others may come later */
-                if (s.known && bit_get(waiting, r.def[d]) && !bit_get(constants, r.def[d])) {
+                if (s.known && is_awaited(k, r.def[d], f)) {
                     struct uniformity v = divergent;
                     v.hint_seg = s.seg ? s.seg : s.hint_seg;
                     v.stride = s.stride;
@@ -160,7 +189,6 @@ static bool solve_round(struct jkernel *k, const uint64_t *constants)
             }
         }
     }
-    free(waiting);
     return changed;
 }
 
@@ -189,10 +217,10 @@ static void find_remat(struct jkernel *k)
 }
 
 /* Uniformity, diverging branches and frontiers, until none of them changes any more. */
-static void solve(struct jkernel *k, const uint64_t *constants)
+static void solve(struct jkernel *k, struct facts *f)
 {
     for (bool changed = true; changed;) {
-        changed = solve_round(k, constants);
+        changed = solve_round(k, f);
         for (int32_t b = 0; b < k->nblocks; b++) {
             struct jblock *blk = &k->blocks[b];
             if (blk->cond < 0 || blk->diverges)
@@ -227,11 +255,12 @@ bool pass_uniformity(struct jkernel *k)
     for (int32_t b = 0; b < k->nblocks; b++)
         k->blocks[b].frontier = arena_alloc(&k->arena, bit_bytes(k->nblocks));
     jit_find_spin_yields(k);
-    uint64_t *constants = find_constants(k);
-    solve(k, constants);
+    struct facts f;
+    find_facts(k, &f);
+    solve(k, &f);
     settle_unwritten(k);
-    solve(k, constants);
-    free(constants);
+    solve(k, &f);
+    free_facts(&f);
     for (size_t r = 0; r < k->nregs; r++)
         if (!k->regs[r].uniformity.known) /* in code that is never reached */
             k->regs[r].uniformity = uniform;

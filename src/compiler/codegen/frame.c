@@ -38,7 +38,8 @@ void frame_resume_points(struct codegen *cg)
         bit_set(cand, blk->succ[0]);
         EACH_BIT (c, cand, k->nblocks) {
             bit_union(live, k->blocks[c].live_in, (int32_t)k->nregs);
-            if (!k->blocks[c].converged && cg->frame->pending_offset[c] == UINT32_MAX) {
+            if (!k->blocks[c].converged && cg->frame->pending_offset[c] == UINT32_MAX &&
+                cg->flow->pending_set == NULL) {
                 cg->frame->pending_offset[c] = at;
                 at += 4;
             }
@@ -46,7 +47,7 @@ void frame_resume_points(struct codegen *cg)
         cg->frame->resume_live[r] = live;
         cg->frame->resume_blocks[r] = cand;
     }
-    cg->frame->bytes = at;
+    cg->frame->bytes = pending_set_allocate(cg, at);
 }
 
 static void add_reads(const struct ptx_instr *i, uint64_t *set)
@@ -362,7 +363,7 @@ void frame_transfer(struct codegen *cg, int32_t r, bool save)
     if (!cg->always_full)
         transfer_word(cg, cg->live_slot, cg->frame->live_offset, save);
     EACH_BIT (c, cg->frame->resume_blocks[r], k->nblocks)
-        if (!k->blocks[c].converged)
+        if (cg->frame->pending_offset[c] != UINT32_MAX)
             transfer_word(cg, pending_pointer(cg, c), cg->frame->pending_offset[c], save);
     EACH_BIT (reg, cg->frame->resume_live[r], (int32_t)k->nregs)
         if (frame_once(cg, reg) && !interleave_point(cg, r))

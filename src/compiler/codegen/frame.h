@@ -48,6 +48,9 @@ void remat_choose(struct codegen *cg);
 void memory_registers_choose(struct codegen *cg);
 /* A region begins: registers in the frame are those of its warp, cg->frame_w. */
 void memory_registers_region(struct codegen *cg);
+/* The value of a register of which the frame has the only copy. */
+LLVMValueRef read_framed(struct codegen *cg, int32_t reg);
+void write_framed(struct codegen *cg, int32_t reg, LLVMValueRef v);
 /* Where a register that is a vector lies. */
 LLVMValueRef register_pointer(struct codegen *cg, int32_t reg);
 

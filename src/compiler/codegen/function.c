@@ -156,9 +156,8 @@ void enter_region(struct codegen *cg, int32_t r)
         return;
     }
     const struct jblock *from = &k->blocks[k->resume_block[r]];
-    pending_set_clear(cg);
     frame_transfer(cg, r, false);
-    pending_set_restore(cg, cg->frame->resume_blocks[r]);
+    pending_set_resume(cg, cg->frame->resume_blocks[r]);
     frame_rematerialize(cg, r);
     if (from->suspend == SUSPEND_BARRIER && ptx_has(from->term_instr, PTX_M_red))
         barrier_read_votes(cg, from->term_instr);

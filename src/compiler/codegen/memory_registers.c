@@ -11,7 +11,9 @@
  * through. A few of them are values in between. Hundreds (the accumulators and addresses of an
  * unrolled product, as CUTLASS has them) would only be spilled to the stack by LLVM, and take it
  * minutes: instruction selection and scheduling are quadratic in the number of loads in a row. They
- * stay in the frame, too, and each is loaded where it is used. */
+ * stay in the frame, too, and each is loaded where it is used. So do vectors and masks of a kernel
+ * with so many resume points and registers that outlive them that most of its code would save and
+ * restore. */
 #include <stdlib.h>
 
 #include "compiler/codegen/frame.h"
@@ -21,6 +23,8 @@ enum { FRAGMENT_BYTES = 256 };
 /* Vectors that outlive a resume point are values if they are no more bytes than this, which is four
  * times the registers of a CPU with AVX-512. */
 enum { MAX_LIVE_BYTES = 8192 };
+/* Transfers to and from frames that a kernel may have: in all, and for each instruction. */
+enum { MAX_TRANSFERS = 8000, MAX_TRANSFERS_EACH = 4 };
 
 /* Registers that matrix instructions read or write, as a bit set. */
 static uint64_t *fragments(struct codegen *cg)
@@ -127,28 +131,36 @@ static uint32_t frame_vector_bytes(const struct codegen *cg, int32_t reg)
 {
     const struct jreg *r = &cg->k->regs[reg];
     unsigned bits = ptx_type_bits((enum ptx_type)r->type);
-    if (r->uniformity.seg != SEG_NONE || r->type == PTX_PRED || bits < 16 || bits > 64 ||
-        cg->regs[reg].frame_offset == UINT32_MAX || cg->regs[reg].ignored_bits != 0)
+    if (r->uniformity.seg != SEG_NONE || cg->regs[reg].frame_offset == UINT32_MAX ||
+        cg->regs[reg].ignored_bits != 0)
         return 0;
-    return bits / 8 * JIT_WARP;
+    if (r->type == PTX_PRED)
+        return JIT_WARP / 8;
+    return bits < 16 || bits > 64 ? 0 : bits / 8 * JIT_WARP;
 }
 
 /* Where more vectors outlive a resume point than any CPU has registers for, all that do so stay in
- * the frame. */
+ * the frame; where they outlive so many that they would mostly be moved, masks as well. */
 static void choose_framed(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
     uint32_t most = 0;
+    size_t transfers = 0;
     for (int32_t r = 1; r < k->nresume; r++) {
         uint32_t sum = 0;
-        EACH_BIT (reg, cg->frame->resume_live[r], (int32_t)k->nregs)
-            sum += frame_vector_bytes(cg, reg);
+        EACH_BIT (reg, cg->frame->resume_live[r], (int32_t)k->nregs) {
+            uint32_t bytes = frame_vector_bytes(cg, reg);
+            sum += bytes;
+            transfers += bytes > 0 ? 2 : 0;
+        }
         most = sum > most ? sum : most;
     }
-    if (most <= MAX_LIVE_BYTES)
+    bool many = transfers > MAX_TRANSFERS && transfers > MAX_TRANSFERS_EACH * (size_t)k->ninstrs;
+    if (most <= MAX_LIVE_BYTES && !many)
         return;
     for (size_t reg = 0; reg < k->nregs; reg++)
-        if (frame_vector_bytes(cg, (int32_t)reg) > 0 && !cg->regs[reg].framed)
+        if (frame_vector_bytes(cg, (int32_t)reg) > 0 && !cg->regs[reg].framed &&
+            (many || k->regs[reg].type != PTX_PRED))
             cg->regs[reg].framed = cg->regs[reg].no_function = true;
 }
 
@@ -163,6 +175,30 @@ void memory_registers_region(struct codegen *cg)
     for (size_t r = 0; r < cg->k->nregs; r++)
         if (cg->regs[r].framed)
             cg->regs[r].slot[0] = NULL;
+}
+
+LLVMValueRef read_framed(struct codegen *cg, int32_t reg)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMTypeRef t = LLVMVectorType(scalar_type(cg, cg->k->regs[reg].type), JIT_WARP);
+    bool mask = cg->k->regs[reg].type == PTX_PRED; /* in memory: a word */
+    LLVMValueRef v = LLVMBuildLoad2(b, mask ? cg->i32 : t, register_pointer(cg, reg), "");
+    LLVMSetAlignment(v, mask ? 4 : 64);
+    if (cg->regs[reg].no_function)
+        tag_frame(cg, v);
+    return mask ? LLVMBuildBitCast(b, v, t, "") : v;
+}
+
+void write_framed(struct codegen *cg, int32_t reg, LLVMValueRef v)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    bool mask = cg->k->regs[reg].type == PTX_PRED;
+    if (mask)
+        v = LLVMBuildBitCast(b, v, cg->i32, "");
+    LLVMValueRef store = LLVMBuildStore(b, v, register_pointer(cg, reg));
+    LLVMSetAlignment(store, mask ? 4 : 64);
+    if (cg->regs[reg].no_function)
+        tag_frame(cg, store);
 }
 
 LLVMValueRef register_pointer(struct codegen *cg, int32_t reg)

@@ -310,15 +310,12 @@ LLVMValueRef read_slot(struct codegen *cg, int32_t reg, int s)
     LLVMTypeRef t = scalar_type(cg, cg->k->regs[reg].type);
     if (cg->regs[reg].strip != 0)
         return read_strip(cg, reg);
+    if (cg->regs[reg].framed)
+        return read_framed(cg, reg);
     if (cg->k->regs[reg].uniformity.seg == SEG_NONE)
         t = LLVMVectorType(t, JIT_WARP);
     LLVMValueRef at = s == 0 ? register_pointer(cg, reg) : cg->regs[reg].slot[s];
-    LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, t, at, "");
-    if (cg->regs[reg].framed)
-        LLVMSetAlignment(v, 64);
-    if (cg->regs[reg].no_function)
-        tag_frame(cg, v);
-    return v;
+    return LLVMBuildLoad2(cg->alu.b, t, at, "");
 }
 
 static LLVMValueRef constant(struct codegen *cg, const struct ptx_operand *o, unsigned want)
@@ -521,11 +518,10 @@ void write_vector(struct codegen *cg, int32_t reg, LLVMValueRef v, unsigned type
         v = LLVMBuildSelect(cg->alu.b, mask_vector(cg), v, read_slot(cg, reg, 0), "");
     if (cg->regs[reg].strip != 0)
         v = strip_lanes(cg, v, cg->regs[reg].strip - 1);
-    v = LLVMBuildStore(cg->alu.b, v, register_pointer(cg, reg));
     if (cg->regs[reg].framed)
-        LLVMSetAlignment(v, 64);
-    if (cg->regs[reg].no_function)
-        tag_frame(cg, v);
+        write_framed(cg, reg, v);
+    else
+        LLVMBuildStore(cg->alu.b, v, register_pointer(cg, reg));
 }
 
 void write_broken(struct codegen *cg, int32_t reg, struct uniformity s, const LLVMValueRef *v,

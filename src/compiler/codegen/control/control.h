@@ -94,16 +94,20 @@ void emit_lane_poll(struct codegen *cg, const struct jblock *blk);
 
 /* Decides whether the kernel has such a set; in the prologue. */
 void pending_set_plan(struct codegen *cg);
+/* Where it lies, once the resume points are known: `at` bytes into the frame of a kernel that has
+ * some. Returns where the frame goes on. */
+uint32_t pending_set_allocate(struct codegen *cg, uint32_t at);
 /* Where the mask of the lanes that wait at block b is, with or without a set. */
 LLVMValueRef pending_pointer(struct codegen *cg, int32_t b);
 /* A new region; at its start for a warp: no lane waits. Without a set, these, the next one and
  * pending_set_leave do nothing. */
 void pending_set_open(struct codegen *cg);
 void pending_set_clear(struct codegen *cg);
-/* At the start of a region that resumes: the masks of these blocks have been restored. */
-void pending_set_restore(struct codegen *cg, const uint64_t *blocks);
-/* Block b becomes one that the search finds if there are lanes; their mask is the caller's to
- * write. */
+/* At the start of a region that resumes: lanes may be pending at these blocks. */
+void pending_set_resume(struct codegen *cg, const uint64_t *blocks);
+/* Block b comes into the set if there are lanes; their mask is the caller's to write. With mark it
+ * may be a block of another region, with add it is one that this region's search finds. */
+void pending_set_mark(struct codegen *cg, int32_t b, LLVMValueRef lanes);
 void pending_set_add(struct codegen *cg, int32_t b, LLVMValueRef lanes);
 void pending_set_remove(struct codegen *cg, int32_t b);
 /* The current block ends: its lanes wait there no more. */

@@ -247,8 +247,11 @@ void flow_goto(struct codegen *cg, int32_t to)
 void flow_wait(struct codegen *cg, const struct jblock *blk)
 {
     uint64_t *cand = candidates(cg);
-    record_waiting(cg, cand, blk->succ[0], mask_bits(cg)); /* runs in the next region */
-    if (cg->in_converged_copy) /* the frame has masks for all who might wait */
+    LLVMValueRef lanes = mask_bits(cg);
+    if (cg->flow->pending_set != NULL)
+        pending_set_mark(cg, blk->succ[0], lanes);
+    record_waiting(cg, cand, blk->succ[0], lanes); /* runs in the next region */
+    if (cg->in_converged_copy)                     /* the frame has masks for all who might wait */
         clear_waiting(cg, cg->frame->resume_blocks[blk->resume], cand);
     free(cand);
 }

@@ -8,6 +8,10 @@
  * successors and branches to the search, of which each region has one: it takes the first block out
  * of the set and goes there.
  *
+ * In a kernel that suspends, that memory is a part of the warp's frame: lanes that are pending
+ * while others wait at a barrier need not be saved and restored there, which would take code for
+ * each block at each barrier.
+ *
  * On fibers, where every barrier is a loop with a poll after which lanes that are pending nearly
  * anywhere may go first (flow_offer), the tests for that are shared, too: each region has one more
  * search, of which a poll says where it begins and which blocks it may find.
@@ -22,7 +26,8 @@
 #include <string.h>
 
 struct pending_set {
-    LLVMValueRef memory; /* words of the set, then masks */
+    LLVMValueRef slot;     /* words of the set, then masks; NULL: in the frame */
+    uint32_t frame_offset; /* ... where */
     int32_t words;
     uint64_t bytes;
     uint64_t *targets;        /* blocks that the current region's search may find */
@@ -57,22 +62,41 @@ void pending_set_plan(struct codegen *cg)
     struct pending_set *p = cg->flow->pending_set = arena_alloc(&k->arena, sizeof *p);
     p->words = bit_words(k->nblocks);
     p->bytes = (uint64_t)p->words * 8 + (uint64_t)k->nblocks * 4;
-    p->memory = new_slot(cg, LLVMArrayType2(cg->i8, p->bytes), "pending");
-    LLVMSetAlignment(p->memory, 16);
     p->targets = arena_alloc(&k->arena, (size_t)p->words * 8);
+}
+
+uint32_t pending_set_allocate(struct codegen *cg, uint32_t at)
+{
+    struct pending_set *p = cg->flow->pending_set;
+    if (p == NULL)
+        return at;
+    if (cg->k->nresume > 1) {
+        p->frame_offset = (at + 7) & ~7u;
+        return p->frame_offset + (uint32_t)p->bytes;
+    }
+    p->slot = new_slot(cg, LLVMArrayType2(cg->i8, p->bytes), "pending");
+    LLVMSetAlignment(p->slot, 16);
+    return at;
+}
+
+/* What lies `at` bytes into the memory of the set. */
+static LLVMValueRef set_pointer(struct codegen *cg, uint64_t at)
+{
+    const struct pending_set *p = cg->flow->pending_set;
+    return p->slot != NULL ? byte_offset(cg, p->slot, c64(cg, at))
+                           : byte_offset(cg, cg->frame_w, c64(cg, p->frame_offset + at));
 }
 
 static LLVMValueRef word_pointer(struct codegen *cg, int32_t b)
 {
-    return byte_offset(cg, cg->flow->pending_set->memory, c64(cg, (uint64_t)(b >> 6) * 8));
+    return set_pointer(cg, (uint64_t)(b >> 6) * 8);
 }
 
 LLVMValueRef pending_pointer(struct codegen *cg, int32_t b)
 {
     const struct pending_set *p = cg->flow->pending_set;
-    return p == NULL
-               ? cg->flow->pending_slot[b]
-               : byte_offset(cg, p->memory, c64(cg, (uint64_t)p->words * 8 + (uint64_t)b * 4));
+    return p == NULL ? cg->flow->pending_slot[b]
+                     : set_pointer(cg, (uint64_t)p->words * 8 + (uint64_t)b * 4);
 }
 
 void pending_set_open(struct codegen *cg)
@@ -88,11 +112,18 @@ void pending_set_clear(struct codegen *cg)
 {
     const struct pending_set *p = cg->flow->pending_set;
     if (p != NULL)
-        LLVMBuildMemSet(cg->alu.b, p->memory, LLVMConstInt(cg->i8, 0, false), c64(cg, p->bytes),
-                        16);
+        LLVMBuildMemSet(cg->alu.b, set_pointer(cg, 0), LLVMConstInt(cg->i8, 0, false),
+                        c64(cg, p->bytes), 8);
 }
 
-void pending_set_add(struct codegen *cg, int32_t b, LLVMValueRef lanes)
+/* The current region's search may find block b. */
+static void add_target(struct codegen *cg, int32_t b)
+{
+    bit_set(cg->flow->pending_set->targets, b);
+    flow_block(cg, b);
+}
+
+void pending_set_mark(struct codegen *cg, int32_t b, LLVMValueRef lanes)
 {
     LLVMBuilderRef ir = cg->alu.b;
     LLVMValueRef at = word_pointer(cg, b);
@@ -100,21 +131,22 @@ void pending_set_add(struct codegen *cg, int32_t b, LLVMValueRef lanes)
     any = LLVMBuildShl(ir, LLVMBuildZExt(ir, any, cg->i64, ""), c64(cg, (uint64_t)b & 63), "");
     any = LLVMBuildOr(ir, LLVMBuildLoad2(ir, cg->i64, at, ""), any, "");
     LLVMBuildStore(ir, any, at);
-    bit_set(cg->flow->pending_set->targets, b);
-    flow_block(cg, b);
 }
 
-void pending_set_restore(struct codegen *cg, const uint64_t *blocks)
+void pending_set_add(struct codegen *cg, int32_t b, LLVMValueRef lanes)
+{
+    pending_set_mark(cg, b, lanes);
+    add_target(cg, b);
+}
+
+void pending_set_resume(struct codegen *cg, const uint64_t *blocks)
 {
     const struct jkernel *k = cg->k;
     if (cg->flow->pending_set == NULL)
         return;
-    EACH_BIT (c, blocks, cg->k->nblocks)
+    EACH_BIT (c, blocks, k->nblocks)
         if (!k->blocks[c].serialized)
-            pending_set_add(cg, c,
-                            k->blocks[c].converged
-                                ? c32(cg, 1)
-                                : LLVMBuildLoad2(cg->alu.b, cg->i32, pending_pointer(cg, c), ""));
+            add_target(cg, c);
 }
 
 void pending_set_remove(struct codegen *cg, int32_t b)
@@ -207,7 +239,8 @@ static void emit_offer(struct codegen *cg)
     if (p->offer == NULL)
         return;
     LLVMPositionBuilderAtEnd(b, p->offer);
-    LLVMValueRef args[4] = {p->memory, p->may, c32(cg, (uint64_t)cg->k->nblocks), p->after};
+    LLVMValueRef args[4] = {set_pointer(cg, 0), p->may, c32(cg, (uint64_t)cg->k->nblocks),
+                            p->after};
     LLVMValueRef block = call_helper(cg, "weir_rt_take_pending", cg->i32, args, 4);
     LLVMBasicBlockRef none = new_bb(cg, "none_goes_first");
     LLVMValueRef sw =
@@ -247,7 +280,7 @@ void pending_set_emit_search(struct codegen *cg)
     LLVMPositionBuilderAtEnd(b, look);
     LLVMValueRef n = LLVMBuildPhi(b, cg->i32, "");
     LLVMValueRef at = LLVMBuildShl(b, LLVMBuildZExt(b, n, cg->i64, ""), c64(cg, 3), "");
-    at = byte_offset(cg, p->memory, at);
+    at = byte_offset(cg, set_pointer(cg, 0), at);
     LLVMValueRef word = LLVMBuildLoad2(b, cg->i64, at, "");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, word, c64(cg, 0), ""), found, next);
     LLVMPositionBuilderAtEnd(b, next);
