@@ -184,6 +184,23 @@ contains slips.d 'a.h'
 run weircc -ptx slips.cu -o slips.ptx
 contains slips.ptx '%smid'
 contains slips.ptx '%clock'
+# The number of an operand that there is not is a mistake only where it is compiled.
+cat >operands.cu <<'END'
+template <int N> __device__ void f(int *p) { asm("add.s32 %0, %0, %8;" : "+r"(*p) : "r"(N)); }
+__global__ void k(int *p)
+{
+    asm("mov.b32 %0, %1;" : "=r"(p[0]) : "r"(p[1]) : "memory");
+#ifdef USED
+    f<1>(p);
+#endif
+}
+END
+run weircc -c operands.cu
+ok
+run weircc -c operands.cu -DUSED
+fails
+says "operands.cu:1:"
+says "no_operand_8"
 # A mistake that is none of these is shown as it stands in the source.
 sed 's/unsigned s;/unsigned s = (SCALE;/' slips.cu >paren.cu
 run weircc -c paren.cu

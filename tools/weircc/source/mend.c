@@ -16,6 +16,7 @@
 static bool may_help(const char *messages)
 {
     return strstr(messages, "invalid % escape in inline assembly string") != NULL ||
+           strstr(messages, "invalid operand number in inline asm string") != NULL ||
            strstr(messages, "error: expected ')'") != NULL ||
            strstr(messages, "error: expected expression") != NULL ||
            strstr(messages, "error: an attribute list cannot appear here") != NULL ||
@@ -194,20 +195,29 @@ static void copy_blank(struct fixer *f)
 
 /* ---- asm statements ---- */
 
-/* Whether the statement whose template begins at p has operands: then % is special in it. */
-static bool has_operands(const char *p)
+/* What follows the template of an asm statement. */
+struct asm_operands {
+    bool any;   /* there are colons: % is special in the template */
+    long count; /* of numbers that clang knows: one that is written, too ("+r"), has two */
+};
+
+/* Reads the operands of the statement whose template begins at p. */
+static struct asm_operands read_operands(const char *p)
 {
-    int depth = 0;
-    while (*p != '\0') {
+    struct asm_operands operands = {0};
+    int depth = 0, colons = 0;
+    for (; *p != '\0'; p += token_length(p)) {
         if (*p == '(')
             depth++;
         else if (*p == ')' && depth-- == 0)
-            return false;
+            break;
         else if (*p == ':' && depth == 0)
-            return true;
-        p += token_length(p);
+            colons++;
+        else if (*p == '"' && depth == 0 && (colons == 1 || colons == 2))
+            operands.count += p[1] == '+' ? 2 : 1;
     }
-    return false;
+    operands.any = colons > 0;
+    return operands;
 }
 
 /* Whether a register of PTX is named after the % at p: an operand is a digit, a [name], or one
@@ -217,8 +227,16 @@ static bool names_register(const char *p)
     return isalpha((unsigned char)p[1]) && !isdigit((unsigned char)p[2]) && p[2] != '[';
 }
 
+/* Whether the % at p stands before the number of an operand that the statement does not have. nvcc
+ * sees that only in code that it emits, and so does the check of PTX, for which a name that says so
+ * is written instead. */
+static bool lacks_operand(const char *p, long count)
+{
+    return isdigit((unsigned char)p[1]) && strtol(p + 1, NULL, 10) >= count;
+}
+
 /* Copies a string of the template. */
-static void copy_template(struct fixer *f)
+static void copy_template(struct fixer *f, long operands)
 {
     size_t n = token_length(f->p);
     for (const char *end = f->p + n; f->p < end;) {
@@ -229,6 +247,11 @@ static void copy_template(struct fixer *f)
         }
         if (p[0] == '%' && names_register(p)) {
             sb_append(f->out, "%", 1);
+            f->changes++;
+        }
+        if (p[0] == '%' && lacks_operand(p, operands)) {
+            sb_printf(f->out, "%%%%no_operand_");
+            f->p++;
             f->changes++;
         }
         copy(f, 1);
@@ -272,11 +295,14 @@ static void copy_asm(struct fixer *f)
             return;
         copy(f, n);
     }
-    if (*f->p != '(' || !has_operands(f->p + 1))
+    struct asm_operands operands = {0};
+    if (*f->p == '(')
+        operands = read_operands(f->p + 1);
+    if (!operands.any)
         return;
     copy(f, 1);
     for (copy_blank(f); *f->p == '"'; copy_blank(f))
-        copy_template(f);
+        copy_template(f, operands.count);
     copy_operands(f);
 }
 
