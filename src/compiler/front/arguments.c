@@ -514,6 +514,30 @@ static uint64_t frames_align(const struct ptx_module *m)
     return most;
 }
 
+/* Descriptors of products of warp groups hold 18 bits of a shared address. A GPU's window of shared
+ * memory begins where those are zero in generic addresses, too, and kernels take the one for the
+ * other. */
+static const uint64_t DESCRIBED_ALIGN = (uint64_t)1 << 18;
+
+static bool any_wgmma(const struct ptx_instr *instrs, size_t count)
+{
+    for (size_t n = 0; n < count; n++)
+        if (instrs[n].op == PTX_OP_wgmma)
+            return true;
+    return false;
+}
+
+/* Whether a kernel makes such products, or a function of its module that it may call. */
+static bool has_wgmma(const struct jkernel *k)
+{
+    const struct ptx_module *m = k->entry->module;
+    bool found = any_wgmma(k->instrs, k->ninstrs);
+    for (int32_t n = 0; k->has_calls && !found && n < m->nfuncs; n++)
+        found =
+            !m->funcs[n]->is_entry && any_wgmma(m->funcs[n]->instrs, (size_t)m->funcs[n]->ninstrs);
+    return found;
+}
+
 /* Where the windows must begin, so that offsets that are aligned in them are aligned addresses. */
 static void find_alignments(struct jkernel *k)
 {
@@ -526,6 +550,8 @@ static void find_alignments(struct jkernel *k)
         raise_align(&k->local_align, k->locals[n].var->align);
     for (size_t n = 0; n < k->nshared; n++)
         raise_align(&k->shared_align, k->shared[n].var->align);
+    if (has_wgmma(k))
+        raise_align(&k->shared_align, DESCRIBED_ALIGN);
 }
 
 void flat_layout_variables(struct jkernel *k)
