@@ -16,6 +16,9 @@ template <class E, E v> struct Constant {
     static constexpr E value = v;
     static constexpr E prior = static_cast<E>(v - 1), next = static_cast<E>(v + 3);
 };
+/* the size of a type that depends on a parameter, without typename (ThunderKittens) */
+template <class T> struct Wrapped { using type = T; };
+template <class W> __host__ __device__ int size_in(W) { return (int)sizeof(W::type); }
 /* a GNU word in a strict dialect */
 __host__ __device__ int half_of(int i)
 {
@@ -24,13 +27,15 @@ __host__ __device__ int half_of(int i)
 }
 __global__ void kernel()
 {
-    printf("device %d %d %d %d\n", half_of(9), call<char>(41), (int)Constant<Color, red>::prior, (int)Constant<Color, green>::next);
+    printf("device %d %d %d %d %d\n", half_of(9), call<char>(41), (int)Constant<Color, red>::prior, (int)Constant<Color, green>::next,
+           size_in(Wrapped<short>()));
 }
 int main()
 {
     kernel<<<1, 1>>>();
     cudaDeviceSynchronize();
-    printf("host %d %d %d %d\n", half_of(9), call<char>(41), (int)Constant<Color, red>::prior, (int)Constant<Color, green>::next);
+    printf("host %d %d %d %d %d\n", half_of(9), call<char>(41), (int)Constant<Color, red>::prior, (int)Constant<Color, green>::next,
+           size_in(Wrapped<short>()));
 }
 END
 for options in '' -std=c++14 -std=c++17 '-std=c++20 --host-frontend=ccbin'; do
@@ -38,7 +43,7 @@ for options in '' -std=c++14 -std=c++17 '-std=c++20 --host-frontend=ccbin'; do
     ok
     says_not 'warning'
     run ./program
-    says 'device 4 42 -1 4'
-    says 'host 4 42 -1 4'
+    says 'device 4 42 -1 4 2'
+    says 'host 4 42 -1 4 2'
 done
 done_

@@ -427,10 +427,11 @@ static int make_host_text(struct compilation *c, const char *rdc, const char *te
         return 1;
     command_host_preprocess(&argv, dr, rdc);
     /* shared variables are not among what is made of it */
-    struct mend_plan host = {.any = true,
-                             .members = c->plan.members,
-                             .variables = c->plan.variables,
-                             .uses = {.members = c->plan.uses.members}};
+    struct mend_plan host = {
+        .any = true,
+        .members = c->plan.members,
+        .variables = c->plan.variables,
+        .uses = {.members = c->plan.uses.members, .types = c->plan.uses.types}};
     int status = run_compiler(c, &argv, "host compiler (preprocess)", source, c->host_messages);
     if (status == 0 && c->mend && !dr->work.dryrun && !mend_file(source, &host, &dr->diag) &&
         dr->diag.text[0] != '\0')

@@ -690,7 +690,7 @@ bool mend_file(const char *path, const struct mend_plan *plan, struct diag *d)
         changes += constexprs_write(out.items, &plan->constexprs, &written);
         exchange(&out, &written);
     }
-    if (plan->uses.values.count + plan->uses.members.count > 0) {
+    if (plan->uses.values.count + plan->uses.members.count + plan->uses.types.count > 0) {
         changes += uses_write(out.items, &plan->uses, &written);
         exchange(&out, &written);
     }

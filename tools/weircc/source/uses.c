@@ -142,16 +142,26 @@ static bool learn_values(const char *messages, struct strlist *places)
     return added;
 }
 
-bool uses_learn(const char *messages, struct use_places *places)
+/* The places of messages that say this. */
+static bool learn_places(const char *messages, const char *said, struct specifier_places *places)
 {
-    static const char member[] = "error: explicit qualification required to use member '";
-    bool added = learn_values(messages, &places->values);
+    bool added = false;
     for (const char *p = messages; *p != '\0'; p = text_next_line(p)) {
         struct specifier_place place = {0};
-        const char *at = strstr(p, member);
+        const char *at = strstr(p, said);
         if (at != NULL && at < p + strcspn(p, "\n") && specifier_place_read(p, &place))
-            added |= specifier_places_add(&places->members, &place);
+            added |= specifier_places_add(places, &place);
     }
+    return added;
+}
+
+bool uses_learn(const char *messages, struct use_places *places)
+{
+    bool added = learn_values(messages, &places->values);
+    added |= learn_places(messages, "error: explicit qualification required to use member '",
+                          &places->members);
+    added |= learn_places(messages, "error: missing 'typename' prior to dependent type name '",
+                          &places->types);
     return added;
 }
 
@@ -199,6 +209,24 @@ static int write_lines(const char *text, const struct strlist *places, struct st
     return changes;
 }
 
+/* Writes the word at each place. */
+static int write_word(struct strbuf *text, const struct specifier_places *places, const char *word)
+{
+    int changes = 0;
+    for (size_t i = 0; i < places->count; i++) {
+        struct strbuf written = {0};
+        const char *at = specifier_place_find(text->items, &places->items[i]);
+        if (at == NULL)
+            continue;
+        sb_append(&written, text->items, (size_t)(at - text->items));
+        sb_printf(&written, "%s%s", word, at);
+        sb_free(text);
+        *text = written;
+        changes++;
+    }
+    return changes;
+}
+
 int uses_write(const char *text, const struct use_places *places, struct strbuf *out)
 {
     int changes = 0;
@@ -207,16 +235,7 @@ int uses_write(const char *text, const struct use_places *places, struct strbuf 
         changes += write_lines(text, &places->values, out);
     else
         sb_append(out, text, strlen(text));
-    for (size_t i = 0; i < places->members.count; i++) {
-        struct strbuf written = {0};
-        const char *at = specifier_place_find(out->items, &places->members.items[i]);
-        if (at == NULL)
-            continue;
-        sb_append(&written, out->items, (size_t)(at - out->items));
-        sb_printf(&written, "this->%s", at);
-        sb_free(out);
-        *out = written;
-        changes++;
-    }
+    changes += write_word(out, &places->members, "this->");
+    changes += write_word(out, &places->types, "typename ");
     return changes;
 }

@@ -4,7 +4,8 @@
  *   templates): their types are clang's own and cannot be copied. Where one of them stands on a
  * line that clang complains of, it is converted to uint3 or dim3, which it is with nvcc.
  * - Members of a base class that depends on a template's parameters, without `this->`. nvcc looks
- *   names up when it instantiates a template, and finds them. */
+ *   names up when it instantiates a template, and finds them.
+ * - Types that depend on a template's parameters without `typename`, as operands of sizeof. */
 #ifndef WEIRCC_SOURCE_USES_H
 #define WEIRCC_SOURCE_USES_H
 
@@ -15,6 +16,7 @@
 struct use_places {
     struct strlist values;           /* "line:file" with builtin variables as values */
     struct specifier_places members; /* of base classes */
+    struct specifier_places types;   /* without typename */
 };
 
 /* Adds what clang's messages (not coloured) say. True when there was something new. */
