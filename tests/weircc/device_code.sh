@@ -49,7 +49,7 @@ sed 's/asm.h/later.h/' asm.cu >later.cu
 run weircc -arch=sm_90 -c later.cu
 ok
 
-# Names that nothing declares, in a template that is never instantiated, and in one that is.
+# Names that nothing declares, in a template of the device alone that is never instantiated, and in one that is.
 cat >template.cu <<'END'
 #ifdef __CUDA_ARCH__
 template <class T> struct R {
@@ -68,6 +68,13 @@ ok
 run weircc -DUSE -c template.cu
 fails
 says "template.cu:3:38: error: use of undeclared identifier 'lor'"
+# So it is with a slip of syntax.
+sed 's/lor = x; return lor;/static_assert(sizeof(T) == 4 "four"); return x;/' template.cu >slip.cu
+run weircc -c slip.cu
+ok
+run weircc -DUSE -c slip.cu
+fails
+says "slip.cu:3:"
 
 # Functions and variables that are defined nowhere.
 cat >undefined.cu <<'END'

@@ -125,7 +125,8 @@ bool mend_learn(const char *messages, struct mend_plan *plan)
     bool pragmas = !plan->pragmas && needs_pragmas(messages);
     bool more = (!plan->any && may_help(messages)) || unions || guides || pragmas;
     bool delayed =
-        !plan->delayed && strstr(messages, "error: use of undeclared identifier '") != NULL;
+        !plan->delayed && (strstr(messages, "error: use of undeclared identifier '") != NULL ||
+                           strstr(messages, "error: expected ") != NULL);
     more |= delayed;
     plan->delayed |= delayed;
     bool declarations = !plan->declarations && declarations_are_why(messages);

@@ -16,8 +16,8 @@
  *   text has as such.
  * - Lines of #pragma unroll that stand before no loop or have no good number (unrolls.h).
  * - Deduction guides that device code uses: clang 19 takes them for functions of the host.
- * - Names that nothing declares, in templates that are never instantiated, in device code: nvcc's
- *   front end for the device does not read these.
+ * - Names that nothing declares and slips of syntax, in templates that are never instantiated, in
+ *   device code: nvcc's front end for the device does not read these.
  * - Static functions whose names clang has for its own builtin functions (__rdtsc): they get
  * others.
  * - Specifiers that a function has in its declaration or its definition alone (specifiers.h,
