@@ -562,6 +562,16 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
     add_host_code(argv, c, true);
 }
 
+void command_host_half(struct strlist *argv, const struct driver *dr, const char *input,
+                       const char *fatbin)
+{
+    command_cuda(argv, dr, PASS_HOST, input);
+    list_add(argv, "-Xclang");
+    list_add(argv, "-fcuda-include-gpubinary");
+    list_add(argv, "-Xclang");
+    list_add(argv, "%s", fatbin);
+}
+
 void command_llvm(struct strlist *argv, const struct driver *dr)
 {
     const struct cmdline *c = &dr->options;

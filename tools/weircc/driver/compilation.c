@@ -7,6 +7,7 @@
 
 #include "weircc/device/llvm/clusters.h"
 #include "weircc/device/llvm/host_accesses.h"
+#include "weircc/driver/early_host.h"
 #include "weircc/files/depfile.h"
 #include "weircc/files/files.h"
 #include "weircc/messages/excerpts.h"
@@ -36,18 +37,24 @@ static char *ask_for_rule(struct compilation *c, struct strlist *argv)
     return file;
 }
 
-int run_compiler(struct compilation *c, struct strlist *argv, const char *phase, const char *output,
-                 struct strbuf *errors)
+char *complete_command(struct compilation *c, struct strlist *argv, const char *output)
 {
-    struct driver *dr = c->dr;
     char *rule = ask_for_rule(c, argv);
-    if (dr->diag.text[0] != '\0')
-        return 1;
     list_add(argv, "%s", c->job->input);
     if (output != NULL) {
         list_add(argv, "-o");
         list_add(argv, "%s", output);
     }
+    return rule;
+}
+
+int run_compiler(struct compilation *c, struct strlist *argv, const char *phase, const char *output,
+                 struct strbuf *errors)
+{
+    struct driver *dr = c->dr;
+    char *rule = complete_command(c, argv, output);
+    if (dr->diag.text[0] != '\0')
+        return 1;
     int status = work_run(&dr->work, argv, phase, errors, &dr->diag);
     if (status == 0 && rule != NULL && !dr->work.dryrun &&
         !depfile_read(rule, &c->prerequisites, &dr->diag))
@@ -137,8 +144,7 @@ static bool has_error_limit(const struct cmdline *options)
     return false;
 }
 
-/* All that is to be learnt, at once; messages_limit leaves clang's own number of those to show. */
-static void add_error_limit(const struct compilation *c, struct strlist *argv)
+void add_error_limit(const struct compilation *c, struct strlist *argv)
 {
     if (c->mend || !has_error_limit(&c->dr->options))
         list_add(argv, "-ferror-limit=0");
@@ -220,6 +226,9 @@ static int run_once(struct compilation *c, enum pass pass, const struct strlist 
 {
     struct strlist argv = {0};
     list_add_all(&argv, NULL, command);
+    int status;
+    if (pass == PASS_HOST && early_host_take(c, run->phase, errors, &status))
+        return status;
     if (c->clusters && pass == PASS_DEVICE)
         list_add(&argv, "-D" CLUSTERS_MARK "=1");
     if (c->mend || c->launches || (c->bodies && pass == PASS_HOST))

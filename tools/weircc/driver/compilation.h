@@ -15,6 +15,16 @@ struct preprocessed {
     struct strbuf messages; /* what was said */
 };
 
+/* The host half, begun beside the device half (early_host.h). */
+struct early_host {
+    bool begun;
+    struct work_child compiler;
+    struct strlist command;
+    char *rule;         /* for make, that the compiler writes, or NULL */
+    char *pipe;         /* the FIFO from which it reads the fat binary */
+    const char *fatbin; /* what there is to be read, NULL: not yet known */
+};
+
 /* One source file on its way. */
 struct compilation {
     struct driver *dr;
@@ -29,6 +39,7 @@ struct compilation {
     struct strlist constants;     /* of the device that host code names (named_constants.h) */
     struct strbuf *host_messages; /* where the host compiler's go, NULL: to the user */
     struct preprocessed preprocessed;
+    struct early_host early;
     char *device_llvm; /* the LLVM text of the device pass, NULL: there is none */
     char *gpu_ptx;     /* the second form of the device code, NULL: it needs none */
 };
@@ -42,6 +53,10 @@ struct run {
 
 /* The path of an intermediate file; NULL and the driver's message when there can be none. */
 char *intermediate(struct driver *dr, const char *source, const char *suffix);
+
+/* Adds input, output and, where one is wanted, a rule for make to a compiler's command. The rule's
+ * path, NULL: there is none, or the driver has a message. */
+char *complete_command(struct compilation *c, struct strlist *argv, const char *output);
 
 /* Runs one compiler on the input. `output` NULL: it writes none, or to standard output. `errors`
  * NULL: it speaks for itself. */
@@ -59,6 +74,10 @@ int show_warnings(struct compilation *c, struct strbuf *errors, int status);
 /* Code in which a call may be a launch: a copy of a kernel for certain arguments would be no
  * kernel, and lines are for warnings (launch_ptx.h). */
 void add_launch_options(struct strlist *argv, const struct cmdline *options);
+
+/* All errors at once, of which much may be learnt; messages_limit leaves clang's own number of
+ * those to show. */
+void add_error_limit(const struct compilation *c, struct strlist *argv);
 
 /* Runs a pass of clang. What clang refuses, but may take when it is rewritten, is tried again. When
  * it refuses mended text, too, the messages are those of that (mended_messages.h). */

@@ -8,6 +8,7 @@
 #include "weircc/device/ptx/device_check.h"
 #include "weircc/device/ptx/launch_ptx.h"
 #include "weircc/driver/compilation.h"
+#include "weircc/driver/early_host.h"
 #include "weircc/driver/named_constants.h"
 #include "weircc/driver/steps.h"
 #include "weircc/driver/streams.h"
@@ -386,17 +387,14 @@ static int host_pass_clang(struct compilation *c, const char *fatbin, const char
 {
     struct driver *dr = c->dr;
     struct strlist argv = {0};
-    command_cuda(&argv, dr, PASS_HOST, c->job->input);
     if (dr->build.rdc) {
         char *text = rdc_text(dr, fatbin);
         if (text == NULL)
             return 1;
+        command_cuda(&argv, dr, PASS_HOST, c->job->input);
         command_define_string(&argv, "__WEIR_RDC_ASM__", text, READER_ASSEMBLER);
     } else {
-        list_add(&argv, "-Xclang");
-        list_add(&argv, "-fcuda-include-gpubinary");
-        list_add(&argv, "-Xclang");
-        list_add(&argv, "%s", fatbin);
+        command_host_half(&argv, dr, c->job->input, fatbin);
     }
     bool text = dr->build.phase == PHASE_CPLUSPLUS;
     if (text) {
@@ -404,6 +402,7 @@ static int host_pass_clang(struct compilation *c, const char *fatbin, const char
         list_add(&argv, "-fno-addrsig");
         list_add(&argv, "-fno-integrated-as"); /* what any assembler reads */
     }
+    c->early.fatbin = fatbin;
     return run_pass(c, PASS_HOST, &argv, &(struct run){text ? "-S" : "-c", "clang (host)", object});
 }
 
@@ -578,7 +577,9 @@ static int cuda_object(struct compilation *c, const char *object)
     char *ptx = intermediate(c->dr, c->job->input, ".ptx");
     if (ptx == NULL)
         return 1;
+    early_host_begin(c, object);
     int status = both_halves(c, ptx, object);
+    early_host_drop(c);
     if (status == 0 && named_constants_find(c, ptx, object))
         status = both_halves(c, ptx, object);
     if (status == 0)

@@ -131,6 +131,9 @@ char *rdc_text(struct driver *dr, const char *fatbin);
 /* The command lines (command.c): everything but input and output. */
 enum pass { PASS_DEVICE, PASS_HOST };
 void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass, const char *input);
+/* The host pass of code that is not relocatable, with its device code. */
+void command_host_half(struct strlist *argv, const struct driver *dr, const char *input,
+                       const char *fatbin);
 /* Whether programs find what CUDA has dropped. */
 bool command_has_legacy_api(const struct driver *dr);
 /* Whether the device pass is asked for the lines that its code came from. */

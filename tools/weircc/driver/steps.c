@@ -170,7 +170,7 @@ int step_run(struct driver *dr, enum step step, const char *first, const char *s
     return step_run_all(dr, step, &list);
 }
 
-static void add_command(struct strlist *argv, const struct driver *dr, enum step step)
+void step_add_command(struct strlist *argv, const struct driver *dr, enum step step)
 {
     list_add(argv, "%s", dr->tools.self);
     list_add(argv, "%s%s", option, steps[step].name);
@@ -180,7 +180,7 @@ int step_run_child(struct driver *dr, enum step step, const char *phase, const c
                    const char *second)
 {
     struct strlist argv = {0};
-    add_command(&argv, dr, step);
+    step_add_command(&argv, dr, step);
     list_add(&argv, "%s", first);
     list_add(&argv, "%s", second);
     return work_run(&dr->work, &argv, phase, NULL, &dr->diag);
@@ -189,7 +189,7 @@ int step_run_child(struct driver *dr, enum step step, const char *phase, const c
 int step_run_all(struct driver *dr, enum step step, const struct strlist *files)
 {
     struct strlist argv = {0};
-    add_command(&argv, dr, step);
+    step_add_command(&argv, dr, step);
     list_add_all(&argv, NULL, files);
     if (!work_show(&dr->work, &argv))
         return 0;

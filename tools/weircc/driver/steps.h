@@ -41,6 +41,9 @@ int step_run_all(struct driver *dr, enum step step, const struct strlist *files)
 int step_run_child(struct driver *dr, enum step step, const char *phase, const char *first,
                    const char *second);
 
+/* The command that carries a step out, without its files. */
+void step_add_command(struct strlist *argv, const struct driver *dr, enum step step);
+
 /* The command "weircc --step=NAME FILE...". Exit status, -1 when the arguments are none. */
 int step_command(int argc, char **argv);
 

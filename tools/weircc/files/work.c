@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -16,23 +17,36 @@
 
 /* ---- signals ---- */
 
-static volatile sig_atomic_t caught;        /* the signal that came, 0 while none has */
-static volatile sig_atomic_t running_child; /* its pid, 0 while none runs */
+enum { MAX_CHILDREN = 4 };
+
+static volatile sig_atomic_t caught;                 /* the signal that came, 0 while none has */
+static volatile sig_atomic_t children[MAX_CHILDREN]; /* pids of those that run, 0: none */
 
 /* All that end a process and come from outside. */
 static const int ending_signals[] = {SIGINT,  SIGTERM, SIGHUP,    SIGPIPE, SIGQUIT,
                                      SIGALRM, SIGUSR1, SIGUSR2,   SIGXCPU, SIGXFSZ,
                                      SIGPROF, SIGPOLL, SIGVTALRM, SIGPWR,  SIGSTKFLT};
 
-/* The child is told, and its end brings the main flow back, which cleans up and then dies of the
+/* Children are told, and their end brings the main flow back, which cleans up and then dies of the
  * same signal: nothing that is unsafe in a handler is done in it. Compilers have a meaning of their
  * own for some signals. */
 static void on_signal(int signal)
 {
     bool known = signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
     caught = signal;
-    if (running_child > 0)
-        kill((pid_t)running_child, known ? signal : SIGTERM);
+    for (size_t i = 0; i < MAX_CHILDREN; i++)
+        if (children[i] > 0)
+            kill((pid_t)children[i], known ? signal : SIGTERM);
+}
+
+/* Enters a child in the list in the place of another, or of none (0). Signals are blocked. */
+static void replace_child(pid_t old, pid_t child)
+{
+    for (size_t i = 0; i < MAX_CHILDREN; i++)
+        if (children[i] == old) {
+            children[i] = child;
+            return;
+        }
 }
 
 bool work_interrupted(void) { return caught != 0; }
@@ -256,6 +270,7 @@ static void become(const struct strlist *argv, int error_pipe, int start_pipe,
         if (sigaction(ending_signals[i], NULL, &old) == 0 && old.sa_handler == on_signal)
             signal(ending_signals[i], SIG_DFL);
     }
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* it may wait for what this process is to give it */
     sigprocmask(SIG_SETMASK, before, NULL);
     if (error_pipe >= 0)
         dup2(error_pipe, STDERR_FILENO);
@@ -289,41 +304,66 @@ static void record_time(struct work *w, const struct strlist *argv, const char *
     list_add(&w->timing, "%s , %s , %s , %.4f , ms\n", phase, out, argv->items[0], ms);
 }
 
-int work_run(struct work *w, const struct strlist *argv, const char *phase, struct strbuf *errors,
-             struct diag *d)
+bool work_start(const struct strlist *argv, bool keeps_errors, struct work_child *child,
+                struct diag *d)
 {
-    if (!work_show(w, argv))
-        return 0;
     int start[2], error[2] = {-1, -1};
-    if (pipe2(start, O_CLOEXEC) != 0 || (errors != NULL && pipe2(error, O_CLOEXEC) != 0)) {
-        diag_set(d, 0, 0, "Cannot run '%s': %s", argv->items[0], strerror(errno));
-        return 127;
-    }
-    double began = now_ms();
+    *child = (struct work_child){.start_pipe = -1, .error_pipe = -1};
+    if (pipe2(start, O_CLOEXEC) != 0 || (keeps_errors && pipe2(error, O_CLOEXEC) != 0))
+        return diag_set(d, 0, 0, "Cannot run '%s': %s", argv->items[0], strerror(errno));
+    child->began = now_ms();
     fflush(NULL);
     sigset_t before;
     block_signals(&before);
     pid_t pid = caught == 0 ? fork() : -1;
+    int reason = errno;
     if (pid == 0)
         become(argv, error[1], start[1], &before);
-    running_child = pid > 0 ? pid : 0;
+    if (pid > 0)
+        replace_child(0, pid);
     sigprocmask(SIG_SETMASK, &before, NULL);
     close(start[1]);
-    if (errors != NULL)
+    if (keeps_errors)
         close(error[1]);
-    int reason = pid < 0 ? errno : 0;
-    if (pid > 0 && read(start[0], &reason, sizeof reason) != sizeof reason)
+    if (pid < 0) {
+        close(start[0]);
+        if (keeps_errors)
+            close(error[0]);
+        return diag_set(d, 0, 0, "Cannot run '%s': %s", argv->items[0], strerror(reason));
+    }
+    child->pid = pid;
+    child->start_pipe = start[0];
+    child->error_pipe = error[0];
+    return true;
+}
+
+/* Waits for a child; its status. */
+static int wait_for(struct work_child *child)
+{
+    int status = 127 << 8;
+    sigset_t before;
+    while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    block_signals(&before);
+    replace_child(child->pid, 0);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    close(child->start_pipe);
+    if (child->error_pipe >= 0)
+        close(child->error_pipe);
+    child->pid = 0;
+    return status;
+}
+
+int work_finish(struct work *w, struct work_child *child, const struct strlist *argv,
+                const char *phase, struct strbuf *errors, struct diag *d)
+{
+    int reason;
+    if (read(child->start_pipe, &reason, sizeof reason) != sizeof reason)
         reason = 0;
     if (errors != NULL)
-        read_all(error[0], errors);
-    int status = 127 << 8;
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    running_child = 0;
-    close(start[0]);
-    if (errors != NULL)
-        close(error[0]);
-    record_time(w, argv, phase, now_ms() - began);
+        read_all(child->error_pipe, errors);
+    int status = wait_for(child);
+    record_time(w, argv, phase, now_ms() - child->began);
     if (caught != 0)
         return 128 + caught;
     if (reason != 0) {
@@ -336,4 +376,23 @@ int work_run(struct work *w, const struct strlist *argv, const char *phase, stru
         return 128 + WTERMSIG(status);
     }
     return WEXITSTATUS(status);
+}
+
+void work_end(struct work_child *child)
+{
+    if (child->pid <= 0)
+        return;
+    kill(child->pid, SIGTERM);
+    wait_for(child);
+}
+
+int work_run(struct work *w, const struct strlist *argv, const char *phase, struct strbuf *errors,
+             struct diag *d)
+{
+    struct work_child child;
+    if (!work_show(w, argv))
+        return 0;
+    if (!work_start(argv, errors != NULL, &child, d))
+        return caught != 0 ? 128 + caught : 127;
+    return work_finish(w, &child, argv, phase, errors, d);
 }

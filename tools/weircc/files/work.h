@@ -8,6 +8,8 @@
 #ifndef WEIRCC_WORK_H
 #define WEIRCC_WORK_H
 
+#include <sys/types.h>
+
 #include "weircc/options/options.h"
 
 struct work {
@@ -31,6 +33,25 @@ char *work_file(struct work *w, const char *source, const char *suffix, struct d
  * 127 and a message when it cannot be started, 128 + n when signal n ended it. */
 int work_run(struct work *w, const struct strlist *argv, const char *phase, struct strbuf *errors,
              struct diag *d);
+
+/* A command that runs beside others. */
+struct work_child {
+    pid_t pid;      /* 0: none */
+    int start_pipe; /* tells why it did not start */
+    int error_pipe; /* its standard error, -1: that is ours */
+    double began;   /* milliseconds */
+};
+
+/* Starts a command, which nothing lists. False and a message when it cannot be. */
+bool work_start(const struct strlist *argv, bool keeps_errors, struct work_child *child,
+                struct diag *d);
+
+/* Waits for its end; the rest is as in work_run. `argv` is what the --time table says of it. */
+int work_finish(struct work *w, struct work_child *child, const struct strlist *argv,
+                const char *phase, struct strbuf *errors, struct diag *d);
+
+/* Ends one that nobody waits for, or that is none. */
+void work_end(struct work_child *child);
 
 /* Whether a signal has come that ends the process when the work is closed. */
 bool work_interrupted(void);
