@@ -188,6 +188,11 @@ begins() { # begins COMMAND...: in the background, with signals as a terminal's 
 for s in signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE: signal.signal(s, signal.SIG_DFL)
 os.execvp(sys.argv[1], sys.argv[1:])' "$@" >out 2>&1 &
     pid=$!
+    i=0
+    while [ "$(ps -o comm= -p $pid)" != weircc ] && [ $i -lt 200 ]; do
+        sleep 0.05
+        i=$((i + 1))
+    done
 }
 for case in INT,0.3 TERM,0 TERM,1 QUIT,0.1 ALRM,0.3 USR1,0.3 HUP,0.1 PIPE,0 XCPU,0; do
     signal=${case%,*}
@@ -211,7 +216,8 @@ done
 # What a killed process leaves a later one removes, when it is a day old.
 command="kill -KILL weircc"
 begins weircc -c slow.cu -ftemplate-depth=9000
-sleep 1
+until [ "$(ls -A "$TMPDIR")" ]; do sleep 0.1; done
+sleep 0.5
 kill -KILL $pid
 wait $pid
 left=$(ls -A "$TMPDIR")

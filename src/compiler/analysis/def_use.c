@@ -37,6 +37,8 @@ int jit_ndst(const struct ptx_instr *i)
                ptx_has(i, PTX_M_pending_count);
     case PTX_OP_wgmma: return ptx_has(i, PTX_M_mma_async);
     case PTX_OP_alloca: return 2; /* as flattening leaves it: with the stack pointer */
+    case PTX_OP_stacksave: return 1;
+    case PTX_OP_stackrestore: return 0;
     case PTX_OP_setmaxnreg: return 0;
     case PTX_OP_wmma: return ptx_has(i, PTX_M_store) ? 0 : 1;
     case PTX_OP_bar:

@@ -691,7 +691,8 @@ static struct uniformity any_shape_of(const struct jkernel *k, const struct ptx_
         if (jit_depends_on_arrival(i) && !is_uniform(&s[0]))
             return DIVERGENT;
         return uniformity_uniform(0);
-    case PTX_OP_alloca: return DIVERGENT;
+    case PTX_OP_alloca:
+    case PTX_OP_stacksave: return DIVERGENT;
     case PTX_OP_cvta:
         if (i->nspaces > 0 && i->spaces[0] == PTX_SPACE_SHARED_CLUSTER)
             return uniformity_together(s, n);

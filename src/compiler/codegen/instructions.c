@@ -461,36 +461,6 @@ void emit_fault(struct codegen *cg, unsigned kind, LLVMValueRef mask, LLVMValueR
     LLVMBuildCall2(cg->alu.b, t, f, args, 4, "");
 }
 
-/* alloca d, sp, size, align, sp (front/lower.c): addresses of the local window, after the kernel's
- * variables. */
-static bool emit_alloca(struct codegen *cg, const struct ptx_instr *i)
-{
-    LLVMBuilderRef b = cg->alu.b;
-    const struct ptx_operand *o = i->operands;
-    uint64_t align = o[3].imm != 0 ? o[3].imm : 1;
-    LLVMValueRef sp = operand_vector(cg, &o[4], PTX_U64);
-    sp = LLVMBuildAdd(b, sp, splat(cg, c64(cg, cg->k->local_bytes + align - 1), JIT_WARP), "");
-    sp = LLVMBuildAnd(b, sp, splat(cg, c64(cg, ~(align - 1)), JIT_WARP), "");
-    LLVMValueRef size = operand_vector(cg, &o[2], PTX_U64);
-    if (ptx_type_bits((enum ptx_type)i->types[0]) == 32)
-        size = LLVMBuildAnd(b, size, splat(cg, c64(cg, 0xffffffff), JIT_WARP), "");
-    LLVMValueRef end = LLVMBuildAdd(b, sp, size, "");
-    LLVMValueRef over =
-        LLVMBuildICmp(b, LLVMIntUGT, end, splat(cg, cg->block.local_stride, JIT_WARP), "");
-    over = LLVMBuildOr(b, over, LLVMBuildICmp(b, LLVMIntULT, end, sp, ""), "");
-    LLVMValueRef lanes = LLVMBuildAnd(b, bits_of(cg, over), mask_bits(cg), "");
-    LLVMBasicBlockRef bad = new_bb(cg, "overflow"), fits = new_bb(cg, "fits");
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, lanes, c32(cg, 0), ""), bad, fits);
-    LLVMPositionBuilderAtEnd(b, bad);
-    emit_fault(cg, JIT_FAULT_STACK, lanes, NULL);
-    LLVMBuildUnreachable(b);
-    LLVMPositionBuilderAtEnd(b, fits);
-    end = LLVMBuildSub(b, end, splat(cg, c64(cg, cg->k->local_bytes), JIT_WARP), "");
-    write_vector(cg, o[0].reg, sp, PTX_B64);
-    write_vector(cg, o[1].reg, end, PTX_B64);
-    return true;
-}
-
 static bool emit_fence(struct codegen *cg, const struct ptx_instr *i)
 {
     bool strong = i->op == PTX_OP_membar ? !ptx_has(i, PTX_M_cta)
@@ -590,8 +560,6 @@ static const struct {
     [PTX_OP_brx] = {NULL, always},
     [PTX_OP_ret] = {NULL, always},
     [PTX_OP_exit] = {NULL, always},
-    [PTX_OP_stacksave] = {NULL, always},
-    [PTX_OP_stackrestore] = {NULL, always},
     [PTX_OP_istypep] = {NULL, always},
 
     [PTX_OP_mov] = {emit_mov, always},
@@ -600,6 +568,8 @@ static const struct {
     [PTX_OP_mapa] = {emit_cluster_address, always},
     [PTX_OP_getctarank] = {emit_cluster_address, always},
     [PTX_OP_alloca] = {emit_alloca, always},
+    [PTX_OP_stacksave] = {emit_stacksave, always},
+    [PTX_OP_stackrestore] = {emit_stackrestore, always},
 
     [PTX_OP_ld] = {emit_load, always},
     [PTX_OP_ldu] = {emit_load, always},

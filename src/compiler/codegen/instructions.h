@@ -21,6 +21,12 @@ LLVMValueRef sreg_vector(struct codegen *cg, const struct ptx_operand *o);
 /* The active lanes of `mask` fault; what follows is not reached. */
 void emit_fault(struct codegen *cg, unsigned kind, LLVMValueRef mask, LLVMValueRef address);
 
+/* ---- thread_stack.c ---- */
+
+bool emit_alloca(struct codegen *cg, const struct ptx_instr *i);
+bool emit_stacksave(struct codegen *cg, const struct ptx_instr *i);
+bool emit_stackrestore(struct codegen *cg, const struct ptx_instr *i);
+
 /* ---- calls.c ---- */
 
 /* Functions that are called and not inlined, each to be emitted once. */

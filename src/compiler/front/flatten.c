@@ -300,10 +300,25 @@ static bool may_end_threads(struct flattener *f)
     return f->ends_threads;
 }
 
+/* Reads or writes how much alloca has taken where functions that are called find it. */
+static void push_stack(struct flattener *f, uint16_t op)
+{
+    int32_t sp = flat_stack(f);
+    struct ptx_instr *i = flat_push(f->k);
+    i->op = op;
+    i->types[0] = PTX_U64;
+    i->ntypes = 1;
+    i->operands = arena_alloc(&f->k->arena, sizeof *i->operands);
+    i->operands[0] = flat_reg_operand(sp);
+    i->noperands = 1;
+}
+
 /* A call of a function that is not inlined; threads that it has ended exit after it. */
 static void push_call(struct flattener *f, const struct ptx_instr *call, struct ptx_call *c)
 {
     struct jkernel *k = f->k;
+    if (f->allocates)
+        push_stack(f, PTX_OP_stackrestore);
     if (!may_end_threads(f)) {
         *flat_push(k) = *call;
         return;
@@ -542,21 +557,11 @@ static bool allocates(const struct ptx_module *m)
     return false;
 }
 
-/* alloca takes from where the frames of functions that are not inlined would lie. */
-static bool check_stack(struct jkernel *k)
+/* A kernel with alloca needs a stack for its threads though it calls nothing. */
+static void want_stack(struct jkernel *k)
 {
-    for (size_t n = 0; n < k->ninstrs; n++) {
-        const struct ptx_instr *i = &k->instrs[n];
-        if (i->op != PTX_OP_alloca)
-            continue;
-        if (k->has_calls || k->is_function)
-            return diag_set(k->diag, i->line, i->column,
-                            "alloca beside calls of functions that are recursive or reached "
-                            "through a pointer is not supported");
-        k->has_calls = true; /* the threads need a stack */
-        return true;
-    }
-    return true;
+    for (size_t n = 0; n < k->ninstrs; n++)
+        k->has_calls |= k->instrs[n].op == PTX_OP_alloca;
 }
 
 bool flat_once(struct jkernel *k)
@@ -573,14 +578,16 @@ bool flat_once(struct jkernel *k)
         flat_add_formals(&f, &act);
     for (int n = 0; !formals && n < k->entry->nparams; n++)
         ptr_map_put(&act.vars, k->entry->params[n], k->entry->params[n]);
-    if (!allocates(k->entry->module))
+    f.allocates = allocates(k->entry->module);
+    if (!f.allocates)
         flat_keep_calls(k->entry, &f.kept);
+    else if (formals)
+        push_stack(&f, PTX_OP_stacksave);
     else
         flat_push_mov(k, &(struct ptx_instr){0}, flat_stack(&f),
                       (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1}, PTX_B64);
     bool ok = flatten_func(&f, &act);
-    if (ok && f.sp >= 0)
-        ok = check_stack(k);
+    want_stack(k);
     if (ok && formals)
         flat_store_results(&f, &act);
     if (ok) {

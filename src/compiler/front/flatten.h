@@ -46,8 +46,9 @@ struct flattener {
     struct ptr_map area_of; /* clone ptx_var* -> struct area* */
     struct area **areas;
     size_t nareas, areas_cap;
-    int32_t cc; /* the carry flag's register, -1 until used */
-    int32_t sp; /* the register of alloca's stack, -1 until used */
+    int32_t cc;     /* the carry flag's register, -1 until used */
+    int32_t sp;     /* the register of alloca's stack, -1 until used */
+    bool allocates; /* some function of the module uses alloca */
     int depth;
     struct ptr_map kept; /* functions whose calls stay (kept_calls.c) */
     int8_t ends_threads; /* may calls of the module's functions end threads? -1: not known yet */
@@ -75,8 +76,8 @@ struct area *flat_area(struct flattener *f, const struct ptx_var *from);
 /* The last instruction pushed becomes the simpler ones that it stands for, if it does
  * (lower.c). */
 bool flat_lower(struct flattener *f);
-/* Where the stack of alloca stands, as an offset after the kernel's local variables; its register
- * is made when first asked for. */
+/* How many bytes alloca has taken from the end of the thread's window, downwards: frames of
+ * functions grow from its start. The register is made when first asked for. */
 int32_t flat_stack(struct flattener *f);
 
 /* ---- argument areas (arguments.c) ---- */

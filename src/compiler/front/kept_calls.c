@@ -7,7 +7,7 @@
  * small.
  *
  * Functions that wait at barriers are inlined still: kernels whose functions do that run on fibers,
- * which costs far more. So are all where there is alloca, which takes the place of frames. */
+ * which costs far more. So are all where there is alloca, of which frames say nothing. */
 #include "compiler/front/flatten.h"
 #include "compiler/passes.h"
 
