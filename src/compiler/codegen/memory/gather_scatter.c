@@ -624,10 +624,10 @@ static LLVMValueRef adjacent_addresses(struct codegen *cg, const struct access *
     return LLVMBuildICmp(b, LLVMIntEQ, same, c32(cg, 0xffffffff), "");
 }
 
-/* i1: in each segment of an affine address the active lanes lie on one side of the break, and so
- * are neighbours; first[] are the segments' pointers then. A guard like `t >= 1 ? x[t - 1] : 0` is
- * the usual reason for a break, and rules out the lanes before it. */
-static LLVMValueRef on_one_side(struct codegen *cg, const struct access *a, LLVMValueRef *first)
+/* The same where some segment has a break: the active lanes lie on one side of it. A guard like
+ * `t >= 1 ? x[t - 1] : 0` is the usual reason for a break, and rules out the lanes before it. */
+static LLVMValueRef on_one_side(struct codegen *cg, const struct access *a,
+                                const LLVMValueRef *whole, LLVMValueRef *first)
 {
     LLVMBuilderRef b = cg->alu.b;
     struct ptx_operand p = {.kind = PTX_OPR_REG, .reg = a->at->reg};
@@ -646,9 +646,40 @@ static LLVMValueRef on_one_side(struct codegen *cg, const struct access *a, LLVM
         LLVMValueRef ok = LLVMBuildOr(b, no_left, no_right, "");
         all = all != NULL ? LLVMBuildAnd(b, all, ok, "") : ok;
         LLVMValueRef drop = LLVMBuildSelect(b, no_right, c64(cg, 0), back, "");
-        first[s] = byte_offset(cg, mem_pointer(cg, a, a->uniformity.seg, s), drop);
+        first[s] = byte_offset(cg, whole[s], drop);
     }
     return all;
+}
+
+/* i1: are the active lanes of each segment of an affine address with breaks neighbours? first[] are
+ * the segments' pointers then. Few warps have a break at all, which a comparison tells. */
+static LLVMValueRef unbroken_or_one_side(struct codegen *cg, const struct access *a,
+                                         LLVMValueRef *first)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    struct ptx_operand p = {.kind = PTX_OPR_REG, .reg = a->at->reg};
+    unsigned seg = a->uniformity.seg;
+    LLVMValueRef whole[MAX_SEGS], sides[MAX_SEGS], unbroken = LLVMConstInt(cg->i1, 1, false);
+    for (int s = 0; s < nsegs(seg); s++) {
+        LLVMValueRef n = operand_break(cg, &p, seg, s);
+        unbroken =
+            LLVMBuildAnd(b, unbroken, LLVMBuildICmp(b, LLVMIntUGE, n, c32(cg, 1u << seg), ""), "");
+        whole[s] = mem_pointer(cg, a, seg, s);
+    }
+    LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(b), new_bb(cg, "broken")},
+                      join = new_bb(cg, "sides");
+    branch_likely(cg, unbroken, join, from[1]);
+    LLVMPositionBuilderAtEnd(b, from[1]);
+    LLVMValueRef near[2] = {LLVMConstInt(cg->i1, 1, false), on_one_side(cg, a, whole, sides)};
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, join);
+    LLVMValueRef is = LLVMBuildPhi(b, cg->i1, "");
+    LLVMAddIncoming(is, near, from, 2);
+    for (int s = 0; s < nsegs(seg); s++) {
+        first[s] = LLVMBuildPhi(b, cg->ptr, "");
+        LLVMAddIncoming(first[s], (LLVMValueRef[]){whole[s], sides[s]}, from, 2);
+    }
+    return is;
 }
 
 bool probe_adjacent(struct codegen *cg, const struct access *a, struct likely *l)
@@ -658,7 +689,7 @@ bool probe_adjacent(struct codegen *cg, const struct access *a, struct likely *l
         (a->backwards || a->uniformity.stride == (int64_t)a->bytes * a->vec)) {
         l->seg = a->uniformity.seg;
         l->at = (struct lane_addresses){0};
-        l->near = on_one_side(cg, a, l->first);
+        l->near = unbroken_or_one_side(cg, a, l->first);
         return true;
     }
     find_addresses(cg, a, &l->at);
