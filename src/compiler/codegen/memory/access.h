@@ -168,6 +168,9 @@ void vector_scatter(struct codegen *cg, const struct access *a, LLVMValueRef whe
 /* Is this one of so many accesses that the function is to test the addresses itself? */
 bool vector_gather_probes(struct codegen *cg, const struct access *a);
 void vector_gather_probing(struct codegen *cg, const struct access *a, LLVMValueRef *out);
+/* Of these: is it a load whose address follows from data, by lanes that are hardly ever neighbours,
+ * and that the machine gathers? Then it needs no test. */
+bool scattered_by_data(const struct codegen *cg, const struct access *a);
 void vector_scatter_probing(struct codegen *cg, const struct access *a, LLVMValueRef *v);
 
 /* ---- shared_permutation.c ---- */

@@ -265,12 +265,13 @@ static void load_scattered(struct codegen *cg, const struct access *a, struct la
 static void load_divergent(struct codegen *cg, const struct access *a, LLVMValueRef *out)
 {
     LLVMBuilderRef b = cg->alu.b;
-    struct likely l;
-    if (vector_gather_probes(cg, a)) {
+    struct likely l = {0};
+    bool many = vector_gather_probes(cg, a);
+    if (many && !scattered_by_data(cg, a)) {
         vector_gather_probing(cg, a, out);
         return;
     }
-    if (!probe_adjacent(cg, a, &l)) {
+    if (many || !probe_adjacent(cg, a, &l)) {
         gather_lanes(cg, a, &l.at, out);
         return;
     }

@@ -361,6 +361,8 @@ void vector_scatter(struct codegen *cg, const struct access *a, LLVMValueRef add
 
 struct vector_gather {
     uint32_t divergent; /* accesses whose lanes are not known to be neighbours */
+    uint64_t *of_data;  /* bit set over registers: what differs between lanes and is made of what is
+                           read from memory */
 };
 
 /* Accesses of the kernel whose lanes are not known to be neighbours. */
@@ -379,6 +381,43 @@ static uint32_t count_divergent(const struct jkernel *k)
     return count;
 }
 
+/* Is what the instruction writes made of data? */
+static bool makes_data(const struct ptx_instr *i, const struct jroles *r, const uint64_t *of_data)
+{
+    bool param = i->nspaces > 0 && i->spaces[0] == PTX_SPACE_PARAM;
+    bool is = (i->op == PTX_OP_ld || i->op == PTX_OP_ldu) && !param;
+    for (int u = 0; u < r->nuse && !is; u++)
+        is = bit_get(of_data, r->use[u]);
+    return is;
+}
+
+static void find_data(const struct jkernel *k, uint64_t *of_data)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t n = 0; n < k->ninstrs; n++) {
+            struct jroles r;
+            jit_roles(&k->instrs[n], &r);
+            if (!makes_data(&k->instrs[n], &r, of_data))
+                continue;
+            for (int d = 0; d < r.ndef; d++) {
+                if (bit_get(of_data, r.def[d]) || is_uniform(&k->regs[r.def[d]].uniformity))
+                    continue;
+                bit_set(of_data, r.def[d]);
+                more = true;
+            }
+        }
+    }
+}
+
+bool scattered_by_data(const struct codegen *cg, const struct access *a)
+{
+    bool gathers = cg->alu.has_avx512 || (cg->alu.has_avx2 && cg->k->ninstrs <= MANY_INSTRUCTIONS);
+    return a->vec == 1 && a->bytes >= 4 && gathers && a->at->reg >= 0 &&
+           a->uniformity.hint_seg == SEG_NONE && !vector_gather_fits(cg, a, true) &&
+           bit_get(cg->gather->of_data, a->at->reg);
+}
+
 bool vector_gather_probes(struct codegen *cg, const struct access *a)
 {
     if (a->is_volatile || a->space == PTX_SPACE_LOCAL || a->uniformity.seg != SEG_NONE ||
@@ -387,6 +426,9 @@ bool vector_gather_probes(struct codegen *cg, const struct access *a)
     if (cg->gather == NULL) {
         cg->gather = arena_alloc(&cg->k->arena, sizeof *cg->gather);
         cg->gather->divergent = count_divergent(cg->k);
+        cg->gather->of_data = arena_alloc(&cg->k->arena, bit_bytes((int32_t)cg->k->nregs));
+        if (cg->gather->divergent > MANY_DIVERGENT)
+            find_data(cg->k, cg->gather->of_data);
     }
     return cg->gather->divergent > MANY_DIVERGENT;
 }
