@@ -243,6 +243,8 @@ static int make_llvm(struct compilation *c, const struct strlist *command, const
         status = step_run(dr, STEP_BOOLS, llvm, NULL, NULL);
     if (status == 0)
         status = step_run(dr, STEP_CASTS, llvm, NULL, NULL);
+    if (status == 0 && command_flushes_denormals(&dr->options))
+        status = step_run(dr, STEP_FLUSHES, llvm, NULL, NULL);
     if (status == 0)
         status = named_constants_keep(c, llvm);
     if (status == 0)

@@ -10,6 +10,7 @@
 #include "weircc/device/llvm/casts.h"
 #include "weircc/device/llvm/constant_memory.h"
 #include "weircc/device/llvm/debug_data.h"
+#include "weircc/device/llvm/flushes.h"
 #include "weircc/device/llvm/grid_constants.h"
 #include "weircc/device/llvm/math_calls.h"
 #include "weircc/device/ptx/modifiers.h"
@@ -55,6 +56,11 @@ static void rewrite_calls(const char *llvm, struct strbuf *out)
 static bool rewrite_casts(const char *const *files, struct diag *d)
 {
     return file_rewrite(files[0], casts_rewrite, d) && file_rewrite(files[0], rewrite_calls, d);
+}
+
+static bool rewrite_flushes(const char *const *files, struct diag *d)
+{
+    return file_rewrite(files[0], flushes_rewrite, d);
 }
 
 static bool lower_casts(const char *const *files, struct diag *d)
@@ -143,6 +149,7 @@ static const struct {
     [STEP_DEVICE_SYMBOLS] = {"device-symbols", 2, device_symbols},
     [STEP_BOOLS] = {"bools", 1, rewrite_bools},
     [STEP_CASTS] = {"casts", 1, rewrite_casts},
+    [STEP_FLUSHES] = {"flushes", 1, rewrite_flushes},
     [STEP_CASTS_LOWER] = {"casts-lower", 1, lower_casts},
     [STEP_CONSTANT_MEMORY] = {"constant-memory", 1, rewrite_constant_memory},
     [STEP_GRID_CONSTANTS] = {"grid-constants", 1, rewrite_grid_constants},
