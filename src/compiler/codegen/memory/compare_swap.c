@@ -34,7 +34,7 @@ LLVMValueRef atomic_swap(struct codegen *cg, const struct atomic *a, LLVMValueRe
     return r;
 }
 
-/* void (i32 lanes, ptr addresses, ptr old values): what the lanes' elements are. */
+/* void (i32 lanes, ptr addresses, ptr old values): puts what the lanes' elements are there. */
 static void read_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
 {
     const struct atomic *a = arg;
@@ -45,7 +45,9 @@ static void read_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     cg->mask = LLVMGetParam(fn, 0);
     cg->mask_vec = NULL;
     LLVMValueRef addr = LLVMBuildLoad2(cg->alu.b, cg->v32i64, LLVMGetParam(fn, 1), "");
-    LLVMBuildStore(cg->alu.b, atomic_gather(cg, a, addr), LLVMGetParam(fn, 2));
+    LLVMValueRef seen = atomic_gather(cg, a, addr), out = LLVMGetParam(fn, 2);
+    LLVMValueRef others = LLVMBuildLoad2(cg->alu.b, LLVMTypeOf(seen), out, "");
+    LLVMBuildStore(cg->alu.b, LLVMBuildSelect(cg->alu.b, mask_vector(cg), seen, others, ""), out);
     cg->fn = caller;
     cg->entry = entry;
     cg->mask = mask;
@@ -69,6 +71,27 @@ static void read_lanes(struct codegen *cg, const struct atomic *a, LLVMValueRef 
     LLVMPositionBuilderAtEnd(b, swap);
 }
 
+/* A body for for_active_lanes, with the values that are compared in a->out: puts the old one there
+ * if it is another. A locked instruction waits for the stores before it, and there is none this
+ * way. */
+static void swap_lane(struct codegen *cg, LLVMValueRef lane, void *arg)
+{
+    const struct atomic *a = arg;
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef at = LLVMBuildLoad2(b, cg->i64, atomic_element(cg, a->at, cg->i64, lane), "");
+    LLVMValueRef p = LLVMBuildIntToPtr(b, at, cg->ptr, ""), x = atomic_term(cg, a, lane, 0);
+    LLVMValueRef c = LLVMBuildLoad2(b, a->elem, atomic_element(cg, a->c, a->elem, lane), "");
+    LLVMValueRef r = LLVMBuildAtomicCmpXchg(b, p, x, c, LLVMAtomicOrderingSequentiallyConsistent,
+                                            LLVMAtomicOrderingSequentiallyConsistent, false);
+    LLVMBasicBlockRef failed = new_bb(cg, "not_swapped"), done = new_bb(cg, "swapped");
+    branch_likely(cg, LLVMBuildExtractValue(b, r, 1, ""), done, failed);
+    LLVMPositionBuilderAtEnd(b, failed);
+    LLVMBuildStore(b, LLVMBuildExtractValue(b, r, 0, ""),
+                   atomic_element(cg, a->out, a->elem, lane));
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, done);
+}
+
 bool atomic_swapped(struct codegen *cg, struct atomic *a, LLVMValueRef v, LLVMValueRef c,
                     LLVMValueRef addr, LLVMValueRef *old)
 {
@@ -80,9 +103,10 @@ bool atomic_swapped(struct codegen *cg, struct atomic *a, LLVMValueRef v, LLVMVa
     a->at = atomic_array(cg, addr);
     a->b = atomic_array(cg, v);
     a->c = atomic_array(cg, c);
-    a->out = new_slot(cg, LLVMTypeOf(v), "old");
+    a->out = atomic_array(cg, v);
     read_lanes(cg, a, LLVMBuildAnd(b, lanes, same, ""));
-    for_active_lanes(cg, LLVMBuildAnd(b, lanes, LLVMBuildNot(b, same, ""), ""), atomic_lane, a);
+    LLVMValueRef others = LLVMBuildAnd(b, lanes, LLVMBuildNot(b, same, ""), "");
+    for_active_lanes(cg, others, swap_lane, a);
     if (old != NULL)
         *old = LLVMBuildLoad2(b, LLVMTypeOf(v), a->out, "");
     return true;
