@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-enum { JIT_ABI_VERSION = 18, JIT_WARP = 32 };
+enum { JIT_ABI_VERSION = 19, JIT_WARP = 32 };
 
 struct jit_block {
     const uint8_t *params; /* kernel parameters at their PTX offsets */
@@ -378,6 +378,30 @@ enum jit_thread_order {
  * const uint64_t *weir_rt_others(const struct jit_block *block); */
 enum { JIT_OTHERS_BASE, JIT_OTHERS_BYTES, JIT_OTHERS_OWN_BASE, JIT_OTHERS_OWN_BYTES };
 enum { JIT_OTHERS_REACH = 1 << 20 };
+
+/* ---- sums of floats that a call collects ---- */
+
+/* The pages to which sums may go that a call collects, and lane by lane what a warp adds: the
+ * number and where it goes, in bytes from the first page; JIT_SUM_WINDOW: the lane adds nothing. No
+ * number is so small that sums of them may be subnormal (codegen/memory/atomic_groups.c). */
+enum { JIT_SUM_PAGES = 8, JIT_SUM_WINDOW = JIT_SUM_PAGES * 4096 };
+struct jit_sum_record {
+    float value[JIT_WARP];
+    uint16_t place[JIT_WARP];
+};
+/* On the call's stack. */
+struct jit_float_sums {
+    uint64_t start, size;     /* the pages; size 0: none */
+    uint64_t records;         /* where records go: struct jit_sum_record * */
+    uint32_t tries;           /* how often pages may still be admitted */
+    uint32_t count, capacity; /* records that there are, and that there may be */
+};
+/* void weir_rt_sums_admit(struct jit_block *block, struct jit_float_sums *sums, uint32_t mask,
+ *                         const uint64_t address[32]);
+ *     Touches the lanes' elements, and has sums to their pages collected if that can be and pays.
+ *     What was collected may be added to memory before.
+ * void weir_rt_sums_add(struct jit_block *block, struct jit_float_sums *sums, uint32_t keep);
+ *     Adds what is collected to memory; unless `keep`, no pages are collected from then on. */
 
 /* Traps and faults that the code itself detects: never returns to compiled code (src/exec
  * leaves it in its own manner). `kind` is enum jit_fault. */

@@ -15,6 +15,7 @@ void fault_leave(struct grid_worker *w, const struct trouble *t)
     w->trouble = *t;
     w->armed = 0;
     atomic_signal_fence(memory_order_seq_cst);
+    float_sums_abandon(w);
     if (w->current != NULL)
         fiber_abandon(w->current);
     siglongjmp(*w->escape, 1);

@@ -269,6 +269,8 @@ static const struct {
     {"bulk", (void *)weir_rt_bulk},
     {"bulk_zero", (void *)weir_rt_bulk_zero},
     {"try_cancel", (void *)weir_rt_try_cancel},
+    {"sums_admit", (void *)weir_rt_sums_admit},
+    {"sums_add", (void *)weir_rt_sums_add},
     {"tensor_copy", (void *)weir_rt_tensor_copy},
     {"tensor_replace", (void *)weir_rt_tensor_replace},
     {"wgmma", (void *)weir_rt_wgmma},

@@ -245,6 +245,7 @@ struct grid_worker {
     uint32_t checked_next;                 /* and which of them is to be forgotten first */
     struct rest *rest;                     /* blocks taken and not begun, the innermost first */
     struct residents *residents;           /* that it keeps (resident.c), or NULL */
+    struct float_sums *sums;               /* that a call collects (float_sums.c), or NULL */
 };
 
 void signal_stack_set(struct grid_worker *w);
@@ -374,6 +375,12 @@ void weir_rt_bulk_zero(struct jit_block *j, uint32_t mask, const uint64_t to[JIT
                        const uint64_t bytes[JIT_WARP]);
 void weir_rt_try_cancel(struct jit_block *j, uint32_t all, uint32_t mask,
                         const uint64_t response[JIT_WARP], const uint64_t barrier[JIT_WARP]);
+void weir_rt_sums_admit(struct jit_block *j, struct jit_float_sums *s, uint32_t mask,
+                        const uint64_t *address);
+void weir_rt_sums_add(struct jit_block *j, struct jit_float_sums *s, uint32_t keep);
+/* The thread leaves a call that collects sums; it ends. */
+void float_sums_abandon(struct grid_worker *w);
+void float_sums_free(struct grid_worker *w);
 void weir_rt_tensor_copy(struct jit_block *j, uint32_t op, uint32_t mask,
                          const uint64_t (*rows)[JIT_WARP]);
 void weir_rt_tensor_replace(struct jit_block *j, uint32_t op, uint32_t mask,

@@ -263,6 +263,7 @@ static void worker_free(void *arg)
     cdp_free_records(w);
     self = NULL;
     signal_stack_free(w);
+    float_sums_free(w);
     if (w->spare != NULL)
         context_keep(w->spare);
     sb_free(&w->text);

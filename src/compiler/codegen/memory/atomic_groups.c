@@ -358,9 +358,7 @@ struct ahead {
     LLVMValueRef groups, old, sum; /* [32]: lanes, and i32 bits: by a group's first lane */
 };
 
-/* Of the bits of floats, i1: is one so small that a sum could be a subnormal? The others are zero
- * or at least 2^-102, hence multiples of 2^-126, and so is any sum of them. */
-static LLVMValueRef is_small(struct codegen *cg, LLVMValueRef bits)
+LLVMValueRef atomic_is_small(struct codegen *cg, LLVMValueRef bits)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef c[3] = {c32(cg, 0x7fffffff), c32(cg, 1), c32(cg, ((127 - 102) << 23) - 1)};
@@ -398,7 +396,7 @@ static LLVMValueRef sum_ahead(struct codegen *cg, const struct atomic *a, const 
     LLVMBuildStore(b, group, atomic_element(cg, h->groups, cg->i32, lane));
     LLVMBuildStore(b, old, atomic_element(cg, h->old, cg->i32, lane));
     LLVMBuildStore(b, next, atomic_element(cg, h->sum, cg->i32, lane));
-    return is_small(cg, old);
+    return atomic_is_small(cg, old);
 }
 
 /* Stores a group's sum, unless memory has changed meanwhile: then it is made anew. */
@@ -582,9 +580,10 @@ static void update_shared(struct codegen *cg, struct atomic *a, LLVMValueRef v, 
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, others, c32(cg, 0), ""), many, single);
     LLVMPositionBuilderAtEnd(b, many);
     if (a->flushes && !a->generic) {
-        LLVMValueRef some = is_small(cg, v), small;
+        LLVMValueRef some = atomic_is_small(cg, v), small;
         for (unsigned term = 1; term < a->terms; term++)
-            some = LLVMBuildOr(b, some, is_small(cg, atomic_terms(cg, a, LLVMTypeOf(v), term)), "");
+            some = LLVMBuildOr(b, some,
+                               atomic_is_small(cg, atomic_terms(cg, a, LLVMTypeOf(v), term)), "");
         small = LLVMBuildAnd(b, bits_of(cg, some), mask_bits(cg), "");
         LLVMBasicBlockRef ahead = new_bb(cg, "ahead"), slow = new_bb(cg, "not_ahead");
         branch_likely(cg, LLVMBuildICmp(b, LLVMIntEQ, small, c32(cg, 0), ""), ahead, slow);

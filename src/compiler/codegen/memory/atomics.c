@@ -491,7 +491,7 @@ bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
          deferred_add(cg, i, &a, at, v[0], addr) || atomic_combined(cg, &a, at, v[0], addr, olds) ||
          (!wants && a.op != PTX_M_cas && unrolled(cg, &a, at, data)) ||
          atomic_grouped(cg, &a, at, v[0], addr, olds) ||
-         atomic_swapped(cg, &a, v[0], c, addr, olds))) {
+         atomic_swapped(cg, &a, data, v[0], c, addr, olds))) {
         if (wants)
             write_vector(cg, i->operands[0].reg, old, a.type);
         check_acquired(cg, i, strong, mem_space(i), wants ? a.bytes : 0);

@@ -78,14 +78,19 @@ bool atomic_grouped(struct codegen *cg, struct atomic *a, const struct ptx_opera
 void atomic_update_lanes(struct codegen *cg, const struct atomic *a, LLVMValueRef lanes,
                          LLVMTypeRef row, bool one);
 
+/* Of the bits of floats, i1: is one so small that a sum could be a subnormal? The others are zero
+ * or at least 2^-102, hence multiples of 2^-126, and so is any sum of them. */
+LLVMValueRef atomic_is_small(struct codegen *cg, LLVMValueRef bits);
+
 /* What the active lanes' elements are now, as a vector. */
 LLVMValueRef atomic_gather(struct codegen *cg, const struct atomic *a, LLVMValueRef addr);
 
 /* ---- compare_swap.c ---- */
 
-/* Lanes of a compare-and-swap that orders nothing. False: not one. old: as above. */
-bool atomic_swapped(struct codegen *cg, struct atomic *a, LLVMValueRef v, LLVMValueRef c,
-                    LLVMValueRef addr, LLVMValueRef *old);
+/* Lanes of a compare-and-swap that orders nothing; compared: the operand of which v is. False: not
+ * one. old: as above. */
+bool atomic_swapped(struct codegen *cg, struct atomic *a, const struct ptx_operand *compared,
+                    LLVMValueRef v, LLVMValueRef c, LLVMValueRef addr, LLVMValueRef *old);
 /* One of them, of a lane alone. */
 LLVMValueRef atomic_swap(struct codegen *cg, const struct atomic *a, LLVMValueRef p, LLVMValueRef x,
                          LLVMValueRef c);

@@ -92,8 +92,8 @@ static void swap_lane(struct codegen *cg, LLVMValueRef lane, void *arg)
     LLVMPositionBuilderAtEnd(b, done);
 }
 
-bool atomic_swapped(struct codegen *cg, struct atomic *a, LLVMValueRef v, LLVMValueRef c,
-                    LLVMValueRef addr, LLVMValueRef *old)
+bool atomic_swapped(struct codegen *cg, struct atomic *a, const struct ptx_operand *compared,
+                    LLVMValueRef v, LLVMValueRef c, LLVMValueRef addr, LLVMValueRef *old)
 {
     if (a->op != PTX_M_cas || !a->may_skip || (a->bytes != 4 && a->bytes != 8))
         return false;
@@ -106,7 +106,9 @@ bool atomic_swapped(struct codegen *cg, struct atomic *a, LLVMValueRef v, LLVMVa
     a->out = atomic_array(cg, v);
     read_lanes(cg, a, LLVMBuildAnd(b, lanes, same, ""));
     LLVMValueRef others = LLVMBuildAnd(b, lanes, LLVMBuildNot(b, same, ""), "");
-    for_active_lanes(cg, others, swap_lane, a);
+    /* One value for all lanes is that of a place which is free, and may not be found. */
+    struct uniformity u = operand_uniformity(cg->k, compared);
+    for_active_lanes(cg, others, is_uniform(&u) ? atomic_lane : swap_lane, a);
     if (old != NULL)
         *old = LLVMBuildLoad2(b, LLVMTypeOf(v), a->out, "");
     return true;

@@ -1,4 +1,5 @@
-/* deferred_sums.c: sums of integers that many threads add to few places, as counters by key are.
+/* deferred_sums.c: sums of integers that many threads add to few places, as counters by key are
+ * (and which sums of floats are collected likewise: float_sums.c has the rest of it).
  *
  * A locked instruction takes as long as twenty others, and longer where other cores use the same
  * line. So a call that runs many warps collects what they add to one or two neighbouring pages in a
@@ -9,7 +10,8 @@
  * memory (barriers, fences, accesses with such semantics, calls) is in no kernel to which this is
  * done. What remains is that a thread finds at an address what it has put there itself: accesses
  * that may come after such a sum look whether they meet a page that is being collected, and then it
- * is added first. Sums of integers come out alike in any order; those of floats do not.
+ * is added first. Sums of integers come out alike in any order, so that they may be added to each
+ * other before; those of floats do not.
  *
  * Pages are touched when they become part of the copy, so that a wrong address faults where it is
  * used. */
@@ -18,6 +20,7 @@
 #include "compiler/codegen/memory/access.h"
 #include "compiler/codegen/memory/atomics.h"
 #include "compiler/codegen/memory/deferred.h"
+#include "compiler/codegen/memory/deferred_state.h"
 #include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/module_function.h"
 #include "compiler/codegen/values.h"
@@ -34,23 +37,6 @@ enum {
     FIRST_SUMS = 4,  /* sums of a call that are made at once: short calls gain nothing, */
     MANY_WARPS = 64, /* and it is not short that runs so many warps */
     MOST_TRIES = 8,  /* warps of a call that begin a copy or find that they cannot */
-};
-
-/* What a call collects, on its stack. */
-enum {
-    STATE_START = 0,    /* i64: the first page of which there is a copy; 0: there never was any */
-    STATE_SIZE = 8,     /* i64: bytes that are copied, 0: none */
-    STATE_CLEARED = 16, /* i64: bytes of each copy that have been cleared */
-    STATE_TRIES = 24 /* i32: sums that may still be made at once before there is no copy any more */
-};
-
-struct deferred_sums {
-    unsigned bytes;     /* of an element */
-    uint64_t *after;    /* blocks that may run after such a sum */
-    int32_t *first;     /* by block: its first such sum, INT32_MAX: none */
-    LLVMValueRef state; /* its address */
-    LLVMValueRef
-        copy; /* COPIES of COPY_BYTES: what is cleared is zero but where something was added */
 };
 
 /* ---- which kernels, which instructions ---- */
@@ -85,9 +71,9 @@ static bool harmless(const struct ptx_instr *i)
     }
 }
 
-/* Is its old value read by nobody, and is it a sum of 32- or 64-bit integers in global memory,
- * which only threads of the device are to see at once? */
-static bool deferrable(const struct jkernel *k, const struct ptx_instr *i)
+/* Is its old value read by nobody, and is it a sum of floats, or of 32- or 64-bit integers, in
+ * global memory, which only threads of the device are to see at once? */
+static bool deferrable(const struct jkernel *k, const struct ptx_instr *i, bool floats)
 {
     if ((i->op != PTX_OP_red && i->op != PTX_OP_atom) || !ptx_has(i, PTX_M_add) || i->vec > 1 ||
         ptx_has(i, PTX_M_sys) || mem_space(i) != PTX_SPACE_GLOBAL)
@@ -103,7 +89,8 @@ static bool deferrable(const struct jkernel *k, const struct ptx_instr *i)
     case PTX_U32:
     case PTX_S32:
     case PTX_U64:
-    case PTX_S64: return true;
+    case PTX_S64: return !floats;
+    case PTX_F32: return floats;
     default: return false;
     }
 }
@@ -125,39 +112,48 @@ static void mark_after(const struct jkernel *k, int32_t b, uint64_t *after)
     }
 }
 
-void deferred_init(struct codegen *cg)
+/* Finds the sums of one kind that are to be deferred, of as many bytes as the first of them. */
+static bool find_sums(const struct jkernel *k, struct deferred_sums *d, bool floats)
 {
-    struct jkernel *k = cg->k;
-    unsigned bytes = 0;
-    if (cg->batch == NULL || k->opt->checked != 0)
-        return;
-    struct deferred_sums *d = arena_alloc(&k->arena, sizeof *d);
-    d->first = arena_alloc(&k->arena, sizeof *d->first * (size_t)k->nblocks);
-    d->after = arena_alloc(&k->arena, bit_bytes(k->nblocks));
+    d->floats = floats;
+    d->bytes = 0;
     for (int32_t b = 0; b < k->nblocks; b++) {
         const struct jblock *blk = &k->blocks[b];
         d->first[b] = INT32_MAX;
         for (int32_t n = blk->first; n < blk->first + blk->count; n++) {
             const struct ptx_instr *i = &k->instrs[n];
             if (!harmless(i))
-                return;
-            if (blk->serialized || !deferrable(k, i) || (bytes != 0 && element_bytes(i) != bytes))
+                return false;
+            if (blk->serialized || !deferrable(k, i, floats) ||
+                (d->bytes != 0 && element_bytes(i) != d->bytes))
                 continue;
-            bytes = element_bytes(i);
+            d->bytes = element_bytes(i);
             d->first[b] = n < d->first[b] ? n : d->first[b];
         }
     }
-    if (bytes == 0)
+    return d->bytes != 0;
+}
+
+void deferred_init(struct codegen *cg)
+{
+    struct jkernel *k = cg->k;
+    if (cg->batch == NULL || k->opt->checked != 0)
+        return;
+    struct deferred_sums *d = arena_alloc(&k->arena, sizeof *d);
+    d->first = arena_alloc(&k->arena, sizeof *d->first * (size_t)k->nblocks);
+    d->after = arena_alloc(&k->arena, bit_bytes(k->nblocks));
+    if (!find_sums(k, d, false) && !find_sums(k, d, true))
         return;
     for (int32_t b = 0; b < k->nblocks; b++)
         if (d->first[b] != INT32_MAX)
             mark_after(k, b, d->after);
-    d->bytes = bytes;
-    d->state = new_slot(cg, LLVMArrayType2(cg->i64, 4), "deferred");
-    d->copy = new_slot(cg, LLVMArrayType2(cg->i8, COPIES * COPY_STRIDE), "copy");
+    d->state = new_slot(cg, LLVMArrayType2(cg->i64, d->floats ? 6 : 4), "deferred");
     LLVMSetAlignment(d->state, 8);
-    LLVMSetAlignment(d->copy, LINE);
     cg->deferred = d;
+    if (d->floats)
+        return;
+    d->copy = new_slot(cg, LLVMArrayType2(cg->i8, COPIES * COPY_STRIDE), "copy");
+    LLVMSetAlignment(d->copy, LINE);
 }
 
 /* ---- the copy ---- */
@@ -167,13 +163,13 @@ static LLVMValueRef state_field(struct codegen *cg, LLVMValueRef state, uint64_t
     return byte_offset(cg, state, c64(cg, offset));
 }
 
-static LLVMValueRef load_field(struct codegen *cg, LLVMValueRef state, uint64_t offset)
+LLVMValueRef deferred_load(struct codegen *cg, LLVMValueRef state, uint64_t offset)
 {
     return LLVMBuildLoad2(cg->alu.b, offset == STATE_TRIES ? cg->i32 : cg->i64,
                           state_field(cg, state, offset), "");
 }
 
-static void store_field(struct codegen *cg, LLVMValueRef state, uint64_t offset, LLVMValueRef v)
+void deferred_store(struct codegen *cg, LLVMValueRef state, uint64_t offset, LLVMValueRef v)
 {
     LLVMBuildStore(cg->alu.b, v, state_field(cg, state, offset));
 }
@@ -183,15 +179,19 @@ void deferred_open(struct codegen *cg, LLVMValueRef blocks)
     LLVMBuilderRef b = cg->alu.b;
     if (cg->deferred == NULL)
         return;
+    if (cg->deferred->floats) {
+        float_sums_open(cg, blocks);
+        return;
+    }
     uint64_t many = (MANY_WARPS + (uint64_t)cg->k->nwarps - 1) / (uint64_t)cg->k->nwarps;
     LLVMValueRef is_long = LLVMBuildICmp(b, LLVMIntUGE, blocks, c32(cg, many), "");
     LLVMValueRef tries =
         LLVMBuildSelect(b, is_long, c32(cg, MOST_TRIES), c32(cg, FIRST_SUMS + MOST_TRIES), "");
     LLVMValueRef state = cg->deferred->state;
-    store_field(cg, state, STATE_START, c64(cg, 0));
-    store_field(cg, state, STATE_SIZE, c64(cg, 0));
-    store_field(cg, state, STATE_CLEARED, c64(cg, 0));
-    store_field(cg, state, STATE_TRIES, tries);
+    deferred_store(cg, state, STATE_START, c64(cg, 0));
+    deferred_store(cg, state, STATE_SIZE, c64(cg, 0));
+    deferred_store(cg, state, STATE_CLEARED, c64(cg, 0));
+    deferred_store(cg, state, STATE_TRIES, tries);
 }
 
 static LLVMTypeRef element(struct codegen *cg, const struct deferred_sums *d)
@@ -243,8 +243,8 @@ static void flush_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     const struct deferred_sums *d = arg;
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef state = LLVMGetParam(fn, 0), copy = LLVMGetParam(fn, 1);
-    LLVMValueRef start = load_field(cg, state, STATE_START),
-                 size = load_field(cg, state, STATE_SIZE);
+    LLVMValueRef start = deferred_load(cg, state, STATE_START),
+                 size = deferred_load(cg, state, STATE_SIZE);
     LLVMBasicBlockRef some = append_bb(cg, fn, "some"), none = append_bb(cg, fn, "none");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, size, c64(cg, 0), ""), some, none);
     LLVMPositionBuilderAtEnd(b, some);
@@ -281,7 +281,7 @@ static void flush_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     LLVMBuildBr(b, next);
     LLVMPositionBuilderAtEnd(b, next);
     offset_loop_close(cg, fn, &lines, LINE, size);
-    store_field(cg, state, STATE_SIZE, c64(cg, 0));
+    deferred_store(cg, state, STATE_SIZE, c64(cg, 0));
     LLVMBuildBr(b, none);
     LLVMPositionBuilderAtEnd(b, none);
 }
@@ -307,9 +307,12 @@ static void flush_if(struct codegen *cg, LLVMValueRef now, bool ends)
     LLVMBasicBlockRef add = new_bb(cg, "add_sums"), done = new_bb(cg, "sums_added");
     branch_likely(cg, LLVMBuildNot(b, now, ""), done, add);
     LLVMPositionBuilderAtEnd(b, add);
-    call_flush(cg, cg->deferred, cg->deferred->state, cg->deferred->copy);
+    if (cg->deferred->floats)
+        float_sums_flush(cg, false);
+    else
+        call_flush(cg, cg->deferred, cg->deferred->state, cg->deferred->copy);
     if (ends)
-        store_field(cg, cg->deferred->state, STATE_TRIES, c32(cg, 0));
+        deferred_store(cg, cg->deferred->state, STATE_TRIES, c32(cg, 0));
     LLVMBuildBr(b, done);
     LLVMPositionBuilderAtEnd(b, done);
 }
@@ -318,7 +321,7 @@ void deferred_close(struct codegen *cg)
 {
     if (cg->deferred == NULL)
         return;
-    LLVMValueRef size = load_field(cg, cg->deferred->state, STATE_SIZE);
+    LLVMValueRef size = deferred_load(cg, cg->deferred->state, STATE_SIZE);
     flush_if(cg, LLVMBuildICmp(cg->alu.b, LLVMIntNE, size, c64(cg, 0), ""), false);
 }
 
@@ -361,7 +364,7 @@ static void clear_copies(struct codegen *cg, LLVMValueRef fn, LLVMValueRef state
                          LLVMValueRef size)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef cleared = load_field(cg, state, STATE_CLEARED);
+    LLVMValueRef cleared = deferred_load(cg, state, STATE_CLEARED);
     LLVMBasicBlockRef clear = append_bb(cg, fn, "clear"), done = append_bb(cg, fn, "cleared");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, cleared, size, ""), clear, done);
     LLVMPositionBuilderAtEnd(b, clear);
@@ -370,7 +373,7 @@ static void clear_copies(struct codegen *cg, LLVMValueRef fn, LLVMValueRef state
     for (uint64_t n = 0; n < COPIES; n++)
         LLVMSetAlignment(LLVMBuildStore(b, zero, copy_at(cg, copy, c64(cg, n), lines.at)), LINE);
     offset_loop_close(cg, fn, &lines, LINE, size);
-    store_field(cg, state, STATE_CLEARED, size);
+    deferred_store(cg, state, STATE_CLEARED, size);
     LLVMBuildBr(b, done);
     LLVMPositionBuilderAtEnd(b, done);
 }
@@ -385,8 +388,8 @@ static void admit_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     LLVMValueRef state = LLVMGetParam(fn, 0), copy = LLVMGetParam(fn, 1), low, high;
     touch_lanes(cg, fn, &low, &high);
     LLVMBasicBlockRef fits = append_bb(cg, fn, "fits"), out = append_bb(cg, fn, "done");
-    LLVMValueRef start = load_field(cg, state, STATE_START),
-                 size = load_field(cg, state, STATE_SIZE), most = c64(cg, COPY_BYTES);
+    LLVMValueRef start = deferred_load(cg, state, STATE_START),
+                 size = deferred_load(cg, state, STATE_SIZE), most = c64(cg, COPY_BYTES);
     LLVMValueRef small = LLVMBuildICmp(b, LLVMIntULE, LLVMBuildSub(b, high, low, ""), most, "");
     LLVMBuildCondBr(b, small, fits, out);
 
@@ -400,25 +403,19 @@ static void admit_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     LLVMBuildCondBr(b, within, extend, move);
     LLVMPositionBuilderAtEnd(b, extend);
     clear_copies(cg, fn, state, copy, longer);
-    store_field(cg, state, STATE_SIZE, longer);
+    deferred_store(cg, state, STATE_SIZE, longer);
     LLVMBuildBr(b, out);
     LLVMPositionBuilderAtEnd(b, move);
     call_flush(cg, d, state, copy);
     LLVMValueRef pages = LLVMBuildSub(b, high, low, "");
     clear_copies(cg, fn, state, copy, pages);
-    store_field(cg, state, STATE_START, low);
-    store_field(cg, state, STATE_SIZE, pages);
+    deferred_store(cg, state, STATE_START, low);
+    deferred_store(cg, state, STATE_SIZE, pages);
     LLVMBuildBr(b, out);
     LLVMPositionBuilderAtEnd(b, out);
 }
 
 /* ---- sums ---- */
-
-/* Where the lanes' elements are. */
-struct sum_places {
-    LLVMValueRef addr;           /* <32 x i64> */
-    struct lane_addresses index; /* the same as a base and 32-bit indices of elements, or empty */
-};
 
 static struct sum_places places_of(struct codegen *cg, const struct ptx_instr *i,
                                    const struct ptx_operand *at, LLVMValueRef addr, unsigned bytes)
@@ -456,14 +453,12 @@ static LLVMValueRef copied_indices(struct codegen *cg, const struct lane_address
     return inside;
 }
 
-/* Bits of the lanes whose elements have a copy; *offsets: where it is, <32 x i16>. */
-static LLVMValueRef copied_lanes(struct codegen *cg, const struct sum_places *p,
-                                 LLVMValueRef *offsets)
+LLVMValueRef deferred_lanes(struct codegen *cg, const struct sum_places *p, LLVMValueRef *offsets)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef state = cg->deferred->state;
-    LLVMValueRef start = load_field(cg, state, STATE_START),
-                 size = load_field(cg, state, STATE_SIZE);
+    LLVMValueRef start = deferred_load(cg, state, STATE_START),
+                 size = deferred_load(cg, state, STATE_SIZE);
     if (p->index.index != NULL)
         return copied_indices(cg, &p->index, start, size, offsets);
     LLVMValueRef at = LLVMBuildSub(b, p->addr, splat(cg, start, JIT_WARP), "");
@@ -477,17 +472,17 @@ static LLVMValueRef admit_lanes(struct codegen *cg, const struct sum_places *p)
     LLVMBuilderRef b = cg->alu.b;
     const struct deferred_sums *d = cg->deferred;
     LLVMValueRef idle = LLVMBuildNot(b, mask_bits(cg), ""), every = c32(cg, 0xffffffff), offsets;
-    LLVMValueRef inside = copied_lanes(cg, p, &offsets);
+    LLVMValueRef inside = deferred_lanes(cg, p, &offsets);
     LLVMValueRef ok = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildOr(b, inside, idle, ""), every, "");
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b), may = new_bb(cg, "may_admit"),
                       counts = new_bb(cg, "counts"), admit = new_bb(cg, "admit"),
                       done = new_bb(cg, "admitted");
     branch_likely(cg, ok, done, may);
     LLVMPositionBuilderAtEnd(b, may);
-    LLVMValueRef tries = load_field(cg, d->state, STATE_TRIES);
+    LLVMValueRef tries = deferred_load(cg, d->state, STATE_TRIES);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, tries, c32(cg, 0), ""), counts, done);
     LLVMPositionBuilderAtEnd(b, counts);
-    store_field(cg, d->state, STATE_TRIES, LLVMBuildSub(b, tries, c32(cg, 1), ""));
+    deferred_store(cg, d->state, STATE_TRIES, LLVMBuildSub(b, tries, c32(cg, 1), ""));
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULE, tries, c32(cg, MOST_TRIES), ""), admit, done);
     LLVMPositionBuilderAtEnd(b, admit);
     LLVMTypeRef params[4] = {cg->ptr, cg->ptr, cg->i32, cg->ptr};
@@ -496,7 +491,7 @@ static LLVMValueRef admit_lanes(struct codegen *cg, const struct sum_places *p)
                                       params, 4, admit_body, d);
     LLVMValueRef args[4] = {d->state, d->copy, mask_bits(cg), atomic_array(cg, p->addr)};
     LLVMBuildCall2(b, LLVMGlobalGetValueType(fn), fn, args, 4, "");
-    inside = copied_lanes(cg, p, &offsets);
+    inside = deferred_lanes(cg, p, &offsets);
     LLVMValueRef now = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildOr(b, inside, idle, ""), every, "");
     LLVMBuildBr(b, done);
     LLVMPositionBuilderAtEnd(b, done);
@@ -520,7 +515,7 @@ static void collect_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
 {
     const struct deferred_sums *d = arg;
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef start = load_field(cg, LLVMGetParam(fn, 0), STATE_START);
+    LLVMValueRef start = deferred_load(cg, LLVMGetParam(fn, 0), STATE_START);
     struct lane_loop l = lane_loop_open(cg, LLVMGetParam(fn, 2), append_bb(cg, fn, "lane"),
                                         append_bb(cg, fn, "collected"));
     LLVMValueRef at =
@@ -544,7 +539,7 @@ static void add_lanes(struct codegen *cg, const struct atomic *a,
                       where = address_uniformity(cg->k, at_operand);
     LLVMTypeRef t = LLVMTypeOf(v);
     LLVMValueRef at, out[JIT_WARP], x[JIT_WARP];
-    copied_lanes(cg, p, &at);
+    deferred_lanes(cg, p, &at);
     if (is_uniform(&where)) {
         LLVMValueRef one = LLVMBuildExtractElement(b, at, c32(cg, 0), ""), sum;
         if (is_uniform(&s)) {
@@ -582,7 +577,8 @@ static void add_lanes(struct codegen *cg, const struct atomic *a,
 
 bool deferred_may(const struct codegen *cg, const struct ptx_instr *i)
 {
-    return cg->deferred != NULL && deferrable(cg->k, i) && cg->deferred->bytes == element_bytes(i);
+    const struct deferred_sums *d = cg->deferred;
+    return d != NULL && deferrable(cg->k, i, d->floats) && d->bytes == element_bytes(i);
 }
 
 bool deferred_add(struct codegen *cg, const struct ptx_instr *i, struct atomic *a,
@@ -592,6 +588,14 @@ bool deferred_add(struct codegen *cg, const struct ptx_instr *i, struct atomic *
     if (!deferred_may(cg, i))
         return false;
     struct sum_places p = places_of(cg, i, at, addr, a->bytes);
+    if (cg->deferred->floats) {
+        LLVMBasicBlockRef kept = new_bb(cg, "collected");
+        float_sums_collect(cg, &p, &v, 1, kept);
+        atomic_grouped(cg, a, at, v, addr, NULL);
+        LLVMBuildBr(b, kept);
+        LLVMPositionBuilderAtEnd(b, kept);
+        return true;
+    }
     mask_vector(cg); /* computed here, so that both branches may use it */
     LLVMBasicBlockRef collect = new_bb(cg, "collect"), far = new_bb(cg, "not_collected"),
                       done = new_bb(cg, "collected");
@@ -629,8 +633,11 @@ void deferred_before(struct codegen *cg, const struct ptx_instr *i, const struct
     if (cg->deferred == NULL || !may_meet(cg, i))
         return;
     LLVMValueRef state = cg->deferred->state;
-    LLVMValueRef start = load_field(cg, state, STATE_START),
-                 size = load_field(cg, state, STATE_SIZE), met;
+    LLVMValueRef start = deferred_load(cg, state, STATE_START),
+                 size = deferred_load(cg, state, STATE_SIZE), met;
+    LLVMBasicBlockRef look = new_bb(cg, "may_meet"), none = new_bb(cg, "meets_none");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, size, c64(cg, 0), ""), look, none);
+    LLVMPositionBuilderAtEnd(b, look);
     struct uniformity s = address_uniformity(cg->k, at);
     bool row = s.seg == SEG_WARP && s.brk == 0 && s.stride >= 0 && s.stride <= WEIR_PAGE;
     if (row || cg->serialized->active) {
@@ -645,6 +652,7 @@ void deferred_before(struct codegen *cg, const struct ptx_instr *i, const struct
                             splat(cg, LLVMBuildAdd(b, size, span, ""), JIT_WARP), "");
         met = LLVMBuildICmp(b, LLVMIntNE, bits_of(cg, met), c32(cg, 0), "");
     }
-    LLVMValueRef some = LLVMBuildICmp(b, LLVMIntNE, size, c64(cg, 0), "");
-    flush_if(cg, LLVMBuildAnd(b, some, met, ""), true);
+    flush_if(cg, met, true);
+    LLVMBuildBr(b, none);
+    LLVMPositionBuilderAtEnd(b, none);
 }

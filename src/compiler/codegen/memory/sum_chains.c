@@ -8,12 +8,14 @@
  * arithmetic. They are emitted where the last is. */
 #include "compiler/codegen/memory/access.h"
 #include "compiler/codegen/memory/atomics.h"
+#include "compiler/codegen/memory/deferred_state.h"
 #include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/values.h"
 
 /* Those that have been met and not emitted. */
 struct sum_chain {
     unsigned count;
+    bool collects;                     /* a call may collect all of them (float_sums.c) */
     LLVMValueRef at[ATOMIC_TERMS];     /* <32 x i64> */
     LLVMValueRef values[ATOMIC_TERMS]; /* <32 x i32>: bits of floats */
 };
@@ -73,18 +75,24 @@ static LLVMValueRef count_of(struct codegen *cg, LLVMValueRef lanes)
 
 /* All of them, of which there are at least two. Where less than half of the lanes have one address
  * for theirs, each is made by itself. */
-static void emit_chain(struct codegen *cg, const struct atomic *what, const struct sum_chain *c)
+static void emit_chain(struct codegen *cg, const struct atomic *what, struct sum_chain *c)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef at[ATOMIC_TERMS];
     LLVMTypeRef row = LLVMTypeOf(c->values[0]);
+    LLVMBasicBlockRef done = new_bb(cg, "chain_done");
+    if (c->collects) {
+        struct sum_places places[ATOMIC_TERMS];
+        for (unsigned n = 0; n < c->count; n++)
+            places[n] = (struct sum_places){.addr = c->at[n]};
+        float_sums_collect(cg, places, c->values, c->count, done);
+    }
     LLVMValueRef values = new_slot(cg, LLVMArrayType2(row, c->count), "terms");
     for (unsigned n = 0; n < c->count; n++) {
         at[n] = atomic_array(cg, c->at[n]);
         LLVMBuildStore(b, c->values[n], atomic_element(cg, values, row, c32(cg, n)));
     }
-    LLVMBasicBlockRef before, one = new_bb(cg, "one_address"), each = new_bb(cg, "addresses"),
-                              done = new_bb(cg, "chain_done");
+    LLVMBasicBlockRef before, one = new_bb(cg, "one_address"), each = new_bb(cg, "addresses");
     LLVMValueRef all = mask_bits(cg), lanes = lanes_with_one(cg, c);
     LLVMValueRef twice = LLVMBuildShl(b, count_of(cg, lanes), c32(cg, 1), "");
     before = LLVMGetInsertBlock(b);
@@ -123,6 +131,7 @@ bool sum_chain_add(struct codegen *cg, const struct ptx_instr *i, const struct a
         return false;
     if (c == NULL)
         c = cg->sums = arena_alloc(&cg->k->arena, sizeof *c);
+    c->collects = (c->count == 0 || c->collects) && deferred_may(cg, i);
     c->at[c->count] = addr;
     c->values[c->count++] = v;
     if (more)
