@@ -6,6 +6,7 @@
 
 #include "weircc/ccbin/host_records.h"
 #include "weircc/ccbin/host_text.h"
+#include "weircc/device/llvm/asm_strings.h"
 #include "weircc/device/llvm/bools.h"
 #include "weircc/device/llvm/casts.h"
 #include "weircc/device/llvm/constant_memory.h"
@@ -55,7 +56,8 @@ static void rewrite_calls(const char *llvm, struct strbuf *out)
 
 static bool rewrite_casts(const char *const *files, struct diag *d)
 {
-    return file_rewrite(files[0], casts_rewrite, d) && file_rewrite(files[0], rewrite_calls, d);
+    return file_rewrite(files[0], casts_rewrite, d) && file_rewrite(files[0], rewrite_calls, d) &&
+           file_rewrite(files[0], asm_strings_rewrite, d);
 }
 
 static bool rewrite_flushes(const char *const *files, struct diag *d)

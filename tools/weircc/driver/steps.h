@@ -14,7 +14,8 @@ enum step {
     STEP_DEVICE_LINK,    /* architecture, PTX, any files: links their device code (device_link.h) */
     STEP_DEVICE_SYMBOLS, /* fat binary, assembler text: writes what puts it into an object */
     STEP_BOOLS,          /* LLVM text: rewrites it in place (bools.h) */
-    STEP_CASTS,          /* LLVM text: rewrites it in place (casts.h, math_calls.h) */
+    STEP_CASTS,          /* LLVM text: rewrites it in place (casts.h, math_calls.h,
+                             asm_strings.h) */
     STEP_FLUSHES,        /* LLVM text: rewrites it in place (flushes.h) */
     STEP_CASTS_LOWER,    /* LLVM text after LLVM's passes: the same */
     STEP_CONSTANT_MEMORY, /* LLVM text: rewrites it in place (constant_memory.h) */

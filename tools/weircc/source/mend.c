@@ -17,6 +17,7 @@ static bool may_help(const char *messages)
 {
     return strstr(messages, "invalid % escape in inline assembly string") != NULL ||
            strstr(messages, "invalid operand number in inline asm string") != NULL ||
+           strstr(messages, "invalid input constraint 'C' in asm") != NULL ||
            strstr(messages, "error: expected ')'") != NULL ||
            strstr(messages, "error: expected expression") != NULL ||
            strstr(messages, "error: an attribute list cannot appear here") != NULL ||
@@ -259,9 +260,11 @@ static void copy_template(struct fixer *f, long operands)
     }
 }
 
-/* Copies the operands up to the closing parenthesis; two that follow each other get their comma. */
+/* Copies the operands up to the closing parenthesis; two that follow each other get their comma,
+ * and those that are texts the mark by which asm_strings.h knows them. */
 static void copy_operands(struct fixer *f)
 {
+    static const char text[] = "\"C\"";
     int depth = 0;
     bool after_operand = false;
     while (*f->p != '\0') {
@@ -273,6 +276,12 @@ static void copy_operands(struct fixer *f)
             f->changes++;
         }
         after_operand = false;
+        if (depth == 0 && strncmp(f->p, text, sizeof text - 1) == 0) {
+            sb_printf(f->out, "\"X\"");
+            f->p += sizeof text - 1;
+            f->changes++;
+            continue;
+        }
         if (*f->p == '(' || *f->p == '[')
             depth++;
         if (*f->p == ')' || *f->p == ']') {

@@ -1,8 +1,8 @@
 /* mend: slips that nvcc lets pass, made into what clang takes.
  *
  * - In asm statements with operands: a register written with a single % ("mov.u32 %0, %smid;"), a
- *   missing comma between operands, and, in code that is never emitted, the number of an operand that
- *   there is not.
+ *   missing comma between operands, operands that are texts ("C"), and, in code that is never
+ *   emitted, the number of an operand that there is not.
  * - alignas after other attributes (`__shared__ alignas(16) float tile[16];`).
  * - Shared variables of types whose constructor or destructor does something, such as cuda::barrier
  *   with NVIDIA's CCCL. nvcc leaves both out and warns; clang refuses. They become members of
