@@ -21,6 +21,12 @@
 
 #include "cooperative_groups/details/partition.h"
 
+/* CUDA's brings cuda::atomic, which takes longer to read than all the rest: a file that names it is
+ * compiled again with this (weircc). */
+#ifdef __WEIR_CUDA_ATOMIC__
+#include <cuda/atomic>
+#endif
+
 #define _CG_VERSION           1000
 #define _CG_HAS_GRID_GROUP    1
 #define _CG_HAS_CLUSTER_GROUP 1

@@ -549,4 +549,17 @@ fails
 says "a.cu:21:"
 says_not "a.cu:22:"
 says "too many errors emitted"
+# cuda::atomic by cooperative_groups.h alone, as with CUDA 13.
+cat >a.cu <<'END'
+#include <cooperative_groups.h>
+__device__ void add(int *p) { cuda::atomic_ref<int, cuda::thread_scope_device>(*p).fetch_add(1, cuda::std::memory_order_relaxed); }
+__global__ void k(int *p) { add(p); }
+#include "main.h"
+MAIN(k)
+END
+computes 42 -std=c++17
+echo 'int h() { return cuda::no_such_name; }' >>a.cu
+run weircc -std=c++17 -c a.cu
+fails
+says "no_such_name"
 done_

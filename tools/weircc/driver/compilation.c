@@ -229,6 +229,8 @@ static int run_once(struct compilation *c, enum pass pass, const struct strlist 
     int status;
     if (pass == PASS_HOST && early_host_take(c, run->phase, errors, &status))
         return status;
+    if (c->atomics)
+        list_add(&argv, "-D__WEIR_CUDA_ATOMIC__=1");
     if (c->clusters && pass == PASS_DEVICE)
         list_add(&argv, "-D" CLUSTERS_MARK "=1");
     if (c->mend || c->launches || (c->bodies && pass == PASS_HOST))
@@ -247,18 +249,28 @@ static bool say(const struct strbuf *messages, bool (*what)(const char *messages
     return said;
 }
 
+/* Whether the namespace `cuda` lacks a name: with CUDA, cooperative_groups.h brings cuda::atomic.
+ */
+static bool atomics_may_be_why(const char *messages)
+{
+    return strstr(messages, "use of undeclared identifier 'cuda'") != NULL ||
+           strstr(messages, " in namespace 'cuda'") != NULL;
+}
+
 /* Learns from the messages of a pass that failed what else must be done for the file. */
 static bool learn(struct compilation *c, enum pass pass, const struct strbuf *errors)
 {
     bool clusters = errors->count > 0 && !c->clusters && say(errors, clusters_are_why);
     bool launches =
         errors->count > 0 && !c->launches && c->dr->build.rdc && say(errors, launches_are_why);
+    bool atomics = errors->count > 0 && !c->atomics && say(errors, atomics_may_be_why);
     c->clusters = c->clusters || clusters;
+    c->atomics = c->atomics || atomics;
     bool bodies = pass == PASS_HOST && errors->count > 0 && !c->bodies &&
                   say(errors, kernel_bodies_may_be_why);
     c->launches = c->launches || launches;
     c->bodies = c->bodies || bodies;
-    return clusters || launches || bodies;
+    return clusters || launches || bodies || atomics;
 }
 
 /* The host pass once more, without what kernels do. Where it fails all stays as it was. */

@@ -35,6 +35,7 @@ struct compilation {
     struct mend_plan plan;        /* what is mended */
     bool launches;                /* and by way of launches: device code launches kernels */
     bool bodies;                  /* kernels have no bodies in the host pass (kernel_bodies.h) */
+    bool atomics;                 /* cooperative_groups.h is to bring cuda::atomic */
     bool clusters;                /* kernels have __cluster_dims__ (clusters.h) */
     struct strlist constants;     /* of the device that host code names (named_constants.h) */
     struct strbuf *host_messages; /* where the host compiler's go, NULL: to the user */

@@ -70,7 +70,7 @@ bool early_host_take(struct compilation *c, const char *phase, struct strbuf *er
     struct strlist feed = {0};
     if (!e->begun)
         return false;
-    if (c->mend || c->launches || c->bodies || c->constants.count > 0) {
+    if (c->atomics || c->mend || c->launches || c->bodies || c->constants.count > 0) {
         early_host_drop(c);
         return false;
     }
