@@ -101,4 +101,16 @@ fails
 says "a.cu:1:2: error: so"
 run weircc -E a.cu
 ok
+# Logic with a constant: neither nvcc nor gcc speaks of it, unless asked.
+cat >logic.cu <<'END'
+constexpr int flag = 4;
+template <int N> __global__ void k(int *p, int n) { *p = (n && flag) + (n || 3) + (n && N); }
+int h(int *p, int n) { k<2><<<1, 1>>>(p, n); return n && 8; }
+END
+run weircc -Xcompiler -Wall -c logic.cu
+ok
+says_not warning
+run weircc -Xcompiler -Wconstant-logical-operand -c logic.cu
+ok
+says "logic.cu:3:55: warning: use of logical '&&' with constant operand"
 done_

@@ -445,6 +445,7 @@ static void add_message_options(struct strlist *argv, const struct cmdline *c)
     list_add(argv, "-Wno-error=c++11-narrowing"); /* int x[] = {0.0}: nvcc warns */
     /* static_cast<E>(-1) as a constant, as in Boost's MPL before 1.81 */
     list_add(argv, "-Wno-enum-constexpr-conversion");
+    list_add(argv, "-Wno-constant-logical-operand"); /* n && FLAG: nvcc and gcc say nothing */
     list_add(argv, "-Wno-missing-template-arg-list-after-template-kw"); /* T::template f(x) */
     if (isatty(STDERR_FILENO))
         list_add(argv, "-fcolor-diagnostics");
