@@ -77,4 +77,28 @@ run weircc -ftz=true -G a.cu -o program
 ok
 run ./program
 says_not subnormal
+# The next number, and a sign, which is not arithmetic.
+cat >a.cu <<'END'
+#include <cstdio>
+#include <cstring>
+__managed__ float x[6], y[6], next[6], sign[6];
+__global__ void k() { int t = threadIdx.x; next[t] = nextafterf(x[t], y[t]); sign[t] = copysignf(x[t], y[t]); }
+int main()
+{
+    const float m = 1.17549435e-38f, a[] = {m, -m, 0, -0.f, 1e-40f, 2 * m}, b[] = {0, 1e-40f, 1, -1, -1e-40f, 0};
+    memcpy(x, a, sizeof a), memcpy(y, b, sizeof b);
+    k<<<1, 6>>>();
+    cudaDeviceSynchronize();
+    for (int i = 0; i < 6; i++) {
+        unsigned n, s;
+        memcpy(&n, &next[i], 4), memcpy(&s, &sign[i], 4);
+        printf("%08x/%08x ", n, s);
+    }
+    puts("");
+}
+END
+run weircc -ftz=true a.cu -o program
+ok
+run ./program
+says "00000000/00800000 80000000/00800000 00800000/00000000 80800000/80000000 80000000/800116c2 00ffffff/01000000 "
 done_
