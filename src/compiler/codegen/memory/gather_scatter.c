@@ -652,7 +652,9 @@ static LLVMValueRef on_one_side(struct codegen *cg, const struct access *a,
 }
 
 /* i1: are the active lanes of each segment of an affine address with breaks neighbours? first[] are
- * the segments' pointers then. Few warps have a break at all, which a comparison tells. */
+ * the segments' pointers then. Few warps have a break at all, which a comparison tells. Outside of
+ * loops LLVM finds the sides once for all accesses by an index, which it could not in blocks aside.
+ */
 static LLVMValueRef unbroken_or_one_side(struct codegen *cg, const struct access *a,
                                          LLVMValueRef *first)
 {
@@ -660,11 +662,14 @@ static LLVMValueRef unbroken_or_one_side(struct codegen *cg, const struct access
     struct ptx_operand p = {.kind = PTX_OPR_REG, .reg = a->at->reg};
     unsigned seg = a->uniformity.seg;
     LLVMValueRef whole[MAX_SEGS], sides[MAX_SEGS], unbroken = LLVMConstInt(cg->i1, 1, false);
+    for (int s = 0; s < nsegs(seg); s++)
+        whole[s] = mem_pointer(cg, a, seg, s);
+    if (cg->cur == NULL || cg->cur->depth == 0)
+        return on_one_side(cg, a, whole, first);
     for (int s = 0; s < nsegs(seg); s++) {
         LLVMValueRef n = operand_break(cg, &p, seg, s);
         unbroken =
             LLVMBuildAnd(b, unbroken, LLVMBuildICmp(b, LLVMIntUGE, n, c32(cg, 1u << seg), ""), "");
-        whole[s] = mem_pointer(cg, a, seg, s);
     }
     LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(b), new_bb(cg, "broken")},
                       join = new_bb(cg, "sides");
