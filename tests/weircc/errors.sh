@@ -171,6 +171,8 @@ __global__ void k(unsigned *p, unsigned long long *q)
     unsigned s;
     asm volatile("mov.u32 %0, %smid;" : "=r"(s));
     asm volatile("mov.u32 %0, " REG ";" : "=r"(p[1]));
+    asm volatile("mov.u32 %0, %" /* in the next string */
+                 "nsmid" ";" : "=r"(p[2]));
     asm volatile("st.global.u32 [%1], %0;" ::"r"(s) "l"(p) : "memory");
     int unused_here;
 }
@@ -178,12 +180,13 @@ int main() { return SCALE - 2; }
 END
 run weircc -c slips.cu -DSCALE=2 -Xcompiler -Wall -MMD
 ok
-says "slips.cu:9:9: warning: unused variable"
+says "slips.cu:11:9: warning: unused variable"
 says_not error
 contains slips.d 'a.h'
 run weircc -ptx slips.cu -o slips.ptx
 contains slips.ptx '%smid'
 contains slips.ptx '%clock'
+contains slips.ptx '%nsmid'
 # The number of an operand that there is not is a mistake only where it is compiled.
 cat >operands.cu <<'END'
 template <int N> __device__ void f(int *p) { asm("add.s32 %0, %0, %8;" : "+r"(*p) : "r"(N)); }

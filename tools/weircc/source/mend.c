@@ -195,6 +195,14 @@ static void copy_blank(struct fixer *f)
         copy(f, *f->p == '#' ? strcspn(f->p, "\n") : 1);
 }
 
+/* After white space and line markers; there is text before p. */
+static const char *skip_blank(const char *p)
+{
+    while (isspace((unsigned char)*p) || (*p == '#' && p[-1] == '\n'))
+        p += *p == '#' ? strcspn(p, "\n") : 1;
+    return p;
+}
+
 /* ---- asm statements ---- */
 
 /* What follows the template of an asm statement. */
@@ -222,11 +230,27 @@ static struct asm_operands read_operands(const char *p)
     return operands;
 }
 
+/* The character of a template after the one at p, which may be in the next of its strings. */
+static const char *next_of_template(const char *p)
+{
+    for (p++; *p == '"'; p++) {
+        const char *next = skip_blank(p + 1);
+        if (*next != '"')
+            return p;
+        p = next;
+    }
+    return p;
+}
+
 /* Whether a register of PTX is named after the % at p: an operand is a digit, a [name], or one
  * letter before either. */
 static bool names_register(const char *p)
 {
-    return isalpha((unsigned char)p[1]) && !isdigit((unsigned char)p[2]) && p[2] != '[';
+    const char *first = next_of_template(p);
+    if (!isalpha((unsigned char)*first))
+        return false;
+    char second = *next_of_template(first);
+    return !isdigit((unsigned char)second) && second != '[';
 }
 
 /* Whether the % at p stands before the number of an operand that the statement does not have. nvcc
@@ -327,14 +351,6 @@ static const char *skip_parentheses(const char *p)
         if (depth == 0)
             return p + 1;
     }
-    return p;
-}
-
-/* After white space and line markers; there is text before p. */
-static const char *skip_blank(const char *p)
-{
-    while (isspace((unsigned char)*p) || (*p == '#' && p[-1] == '\n'))
-        p += *p == '#' ? strcspn(p, "\n") : 1;
     return p;
 }
 
