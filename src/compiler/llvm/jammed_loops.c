@@ -208,6 +208,86 @@ static bool by_warps(const struct jam *j, const struct segment *s)
     return j->index_store != NULL && told > 0 && each <= MOST_EACH && shared <= MOST_SHARED;
 }
 
+/* Is a value of the segment used by what comes after it alone? */
+static bool is_left(const struct jam *j, const struct segment *s, LLVMValueRef v)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(v); u != NULL; u = LLVMGetNextUse(u)) {
+        const struct jam_instr *user = jam_instr_of(j, LLVMGetUser(u));
+        for (int32_t n = 0; n < s->count && user != NULL; n++)
+            if (&j->instrs[s->at[n]] == user && LLVMIsAPHINode(user->v) == NULL)
+                return false;
+    }
+    return true;
+}
+
+/* Registers that a warp leaves in a segment. */
+struct left {
+    LLVMValueRef of[8];
+    LLVMTypeRef types[8];
+    unsigned count;
+};
+
+/* Adds the registers of a vector; false: they are too many, or it is none of whole registers. */
+static bool add_left(const struct jam *j, struct left *l, LLVMValueRef v)
+{
+    enum { MOST_LANES = 64 };
+    LLVMTypeRef t = LLVMTypeOf(v), i32 = LLVMInt32TypeInContext(j->ctx);
+    int64_t bytes = strip_element_bytes(LLVMGetElementType(t));
+    unsigned lanes = LLVMGetVectorSize(t),
+             each = bytes > 0 ? j->simd_bits / 8 / (unsigned)bytes : 0;
+    if (each == 0 || each > MOST_LANES || lanes % each != 0 ||
+        l->count + lanes / each > WEIR_COUNT(l->of))
+        return false;
+    for (unsigned first = 0; first < lanes; first += each) {
+        LLVMValueRef picked[MOST_LANES], part = v;
+        for (unsigned n = 0; n < each; n++)
+            picked[n] = LLVMConstInt(i32, first + n, false);
+        if (lanes > each)
+            part = LLVMBuildShuffleVector(j->b, v, LLVMGetPoison(t), LLVMConstVector(picked, each),
+                                          "");
+        l->of[l->count] = part;
+        l->types[l->count++] = LLVMTypeOf(part);
+    }
+    return true;
+}
+
+/* Would what all warps load fill the registers? */
+static bool loads_many(const struct jam *j, const struct segment *s)
+{
+    unsigned loads = 0, registers = j->simd_bits == 512 ? 32 : 16;
+    for (int32_t n = 0; n < s->count; n++)
+        loads += j->instrs[s->at[n]].varies && LLVMIsALoadInst(j->instrs[s->at[n]].v) != NULL;
+    return loads * j->at_a_time >= registers;
+}
+
+/* Has the vectors that a warp leaves computed before the accesses of the next one, by assembly of
+ * no instructions that takes them. The stores of the warps' indices keep the loads of one warp
+ * behind those of another, and not the arithmetic: LLVM's scheduler puts that of all warps behind
+ * the last load, with all that was loaded spilled. */
+static void end_warp(const struct jam *j, const struct segment *s, unsigned warp)
+{
+    struct left l = {.count = 0};
+    for (int32_t n = 0; n < s->count; n++) {
+        const struct jam_instr *i = &j->instrs[s->at[n]];
+        if (i->varies && s->first[s->at[n]] == 0 && strip_is_vector(LLVMTypeOf(i->v)) &&
+            LLVMIsAPHINode(i->v) == NULL && is_left(j, s, i->v) && !add_left(j, &l, i->of[warp]))
+            return;
+    }
+    if (l.count == 0)
+        return;
+#ifdef __x86_64__
+    char registers[] = "v,v,v,v,v,v,v,v";
+#else
+    char registers[] = "w,w,w,w,w,w,w,w";
+#endif
+    size_t length = (size_t)l.count * 2 - 1;
+    LLVMTypeRef f = LLVMFunctionType(LLVMVoidTypeInContext(j->ctx), l.types, l.count, false);
+    char nothing[] = "";
+    LLVMValueRef code = LLVMGetInlineAsm(f, nothing, 0, registers, length, true, false,
+                                         LLVMInlineAsmDialectATT, false);
+    LLVMBuildCall2(j->b, f, code, l.of, l.count, "");
+}
+
 /* Makes what the segment does, after the tests that come first. */
 static void make_segment(struct jam *j, struct segment *s, LLVMBasicBlockRef rest)
 {
@@ -223,8 +303,8 @@ static void make_segment(struct jam *j, struct segment *s, LLVMBasicBlockRef res
         make_test(j, &t, on, rest);
         LLVMPositionBuilderAtEnd(j->b, on);
     }
-    bool grouped = by_warps(j, s);
-    for (unsigned w = 0; w < (grouped ? j->at_a_time + 1 : 1); w++)
+    bool grouped = by_warps(j, s), many = grouped && loads_many(j, s);
+    for (unsigned w = 0; w < (grouped ? j->at_a_time + 1 : 1); w++) {
         for (int32_t n = 0; n < s->count; n++) {
             struct jam_instr *i = &j->instrs[s->at[n]];
             if (s->first[s->at[n]] != 0 || (grouped && i->varies != (w > 0)))
@@ -234,6 +314,9 @@ static void make_segment(struct jam *j, struct segment *s, LLVMBasicBlockRef res
             else
                 make_for_all(j, i, &told);
         }
+        if (many && w > 0)
+            end_warp(j, s, w - 1);
+    }
     s->count = s->nguards = 0;
 }
 
