@@ -148,9 +148,9 @@ bool jit_short_segments_pay(const struct jkernel *k);
  * one, the passes are run anew with barrier_loop. Makes barrier_iterations. */
 int32_t jit_find_barrier_loop(struct jkernel *k);
 /* Its part: solves lockstep's question for warps instead of threads: afterwards a register is
- * `same` if each lane of it has one value in all warps. Returns the blocks that only some warps may
- * reach. */
-const uint64_t *jit_same_by_lane(struct jkernel *k);
+ * `same` if each lane of it has one value in all warps, or in all of a column: those that have one
+ * part of each of the block's rows. Returns the blocks that only some warps may reach. */
+const uint64_t *jit_same_by_lane(struct jkernel *k, bool columns);
 
 /* Do these blocks access memory by loads and stores alone? Atomics, counters of barriers and the
  * like are for one warp at a time. */

@@ -27,6 +27,7 @@ struct paths {
                           the end cannot be reached */
     uint64_t *partial; /* blocks that only some of the block's warps may reach */
     bool lanes;        /* what differs between lanes, but not between warps, is the same, too */
+    bool columns;      /* of warps that have one part of the rows of a block in common */
 };
 
 /* Immediate post-dominators: dominators of the reversed graph from its end, which is block
@@ -69,7 +70,8 @@ static bool same_operand(const struct paths *w, const struct ptx_operand *o)
         case PTX_SR_laneid: return w->lanes;
         case PTX_SR_tid: /* each warp has the same of the rows of a block */
             return w->lanes && o->component == 0 && k->opt->ntid[0] != 0 &&
-                   JIT_WARP % k->opt->ntid[0] == 0;
+                   (JIT_WARP % k->opt->ntid[0] == 0 ||
+                    (w->columns && k->opt->ntid[0] % JIT_WARP == 0));
         default: return false;
         }
     case PTX_OPR_VEC:
@@ -155,13 +157,14 @@ static bool lockstep_round(struct paths *w)
 }
 
 /* Solves it: leaves the answer in `same` of the registers and in w->partial. */
-static void solve(struct paths *w, struct jkernel *k, bool lanes)
+static void solve(struct paths *w, struct jkernel *k, bool lanes, bool columns)
 {
     *w =
         (struct paths){.k = k,
                        .ipdom = arena_alloc(&k->arena, sizeof *w->ipdom * ((size_t)k->nblocks + 1)),
                        .partial = arena_alloc(&k->arena, bit_bytes(k->nblocks)),
-                       .lanes = lanes};
+                       .lanes = lanes,
+                       .columns = columns};
     find_post_dominators(w);
     for (size_t r = 0; r < k->nregs; r++)
         k->regs[r].same = true;
@@ -169,10 +172,10 @@ static void solve(struct paths *w, struct jkernel *k, bool lanes)
     }
 }
 
-const uint64_t *jit_same_by_lane(struct jkernel *k)
+const uint64_t *jit_same_by_lane(struct jkernel *k, bool columns)
 {
     struct paths w;
-    solve(&w, k, true);
+    solve(&w, k, true, columns);
     return w.partial;
 }
 
@@ -194,7 +197,7 @@ static void find_alike(struct jkernel *k)
     for (size_t r = 0; r < k->nregs; r++)
         same[r] = k->regs[r].same;
     struct paths w;
-    solve(&w, k, true);
+    solve(&w, k, true, false);
     for (size_t r = 0; r < k->nregs; r++) {
         struct jreg *reg = &k->regs[r];
         reg->alike = reg->same;
@@ -211,7 +214,7 @@ bool pass_lockstep(struct jkernel *k)
     if (!barriers || k->has_poll || k->has_partial || k->is_function || k->nblocks > MAX_BLOCKS)
         return true;
     struct paths w;
-    solve(&w, k, false);
+    solve(&w, k, false, false);
     find_alike(k);
     k->lockstep = true;
     for (int32_t b = 0; b < k->nblocks; b++)

@@ -7,6 +7,9 @@
  * iterations of the loop. They are legal, as nothing orders warps, and in a kernel in lockstep
  * (lockstep.c) they cost little: sums go to the frame and back.
  *
+ * Where a row of the block is several warps, those that have the same part of each row, a column of
+ * warps, read the same memory.
+ *
  * Chosen is an innermost loop of a kernel without barriers of its own if all warps take the same
  * path, if the loop only reads, and if it reads rows, different ones in each iteration, that are
  * the same for all warps. */
@@ -91,20 +94,10 @@ static int32_t rows_of(const struct jkernel *k, int32_t h, const uint64_t *parti
     return last >= h ? rows : 0;
 }
 
-int32_t jit_find_barrier_loop(struct jkernel *k)
+/* Finds a loop in which all warps of a column read the same rows; 0: there is none. */
+static int32_t find_loop(struct jkernel *k, bool columns)
 {
-    if (k->barrier_loop != 0 || k->is_function || k->has_poll || k->has_partial || k->has_calls ||
-        k->nwarps < MIN_WARPS || k->ninstrs > MAX_INSTRUCTIONS)
-        return 0;
-    bool loops = false;
-    for (int32_t b = 0; b < k->nblocks; b++) {
-        if (k->blocks[b].term == TERM_SUSPEND)
-            return 0;
-        loops |= k->blocks[b].loop >= 0;
-    }
-    if (!loops)
-        return 0;
-    const uint64_t *partial = jit_same_by_lane(k);
+    const uint64_t *partial = jit_same_by_lane(k, columns);
     int32_t found = 0;
     for (int32_t h = 0; h < k->nblocks && found == 0; h++) {
         int32_t rows = k->blocks[h].loop == h ? rows_of(k, h, partial) : 0;
@@ -118,4 +111,29 @@ int32_t jit_find_barrier_loop(struct jkernel *k)
     for (size_t r = 0; r < k->nregs; r++)
         k->regs[r].same = false;
     return found;
+}
+
+/* Is a row of the block several warps, and a column of them enough? */
+static bool has_columns(const struct jkernel *k)
+{
+    uint32_t columns = k->opt->ntid[0] / JIT_WARP;
+    return columns > 1 && k->opt->ntid[0] % JIT_WARP == 0 &&
+           (uint32_t)k->nwarps / columns >= MIN_WARPS;
+}
+
+int32_t jit_find_barrier_loop(struct jkernel *k)
+{
+    if (k->barrier_loop != 0 || k->is_function || k->has_poll || k->has_partial || k->has_calls ||
+        k->nwarps < MIN_WARPS || k->ninstrs > MAX_INSTRUCTIONS)
+        return 0;
+    bool loops = false;
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        if (k->blocks[b].term == TERM_SUSPEND)
+            return 0;
+        loops |= k->blocks[b].loop >= 0;
+    }
+    if (!loops)
+        return 0;
+    int32_t found = find_loop(k, false);
+    return found == 0 && has_columns(k) ? find_loop(k, true) : found;
 }

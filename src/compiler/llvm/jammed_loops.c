@@ -262,7 +262,7 @@ static bool loads_many(const struct jam *j, const struct segment *s)
 
 /* Has the vectors that a warp leaves computed before the accesses of the next one, by assembly of
  * no instructions that takes them. The stores of the warps' indices keep the loads of one warp
- * behind those of another, and not the arithmetic: LLVM's scheduler puts that of all warps behind
+ * after those of another, and not the arithmetic: LLVM's scheduler puts that of all warps after
  * the last load, with all that was loaded spilled. */
 static void end_warp(const struct jam *j, const struct segment *s, unsigned warp)
 {

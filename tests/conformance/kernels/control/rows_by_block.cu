@@ -79,8 +79,8 @@ static void expect(int which, const std::vector<int> &a, const std::vector<int> 
 
 int main()
 {
-    const dim3 shapes[] = {{16, 16, 1}, {8, 32, 1}, {32, 8, 1}, {64, 4, 1},
-                           {16, 4, 4},  {8, 4, 5},  {24, 8, 1}, {16, 9, 1}};
+    const dim3 shapes[] = {{16, 16, 1}, {8, 32, 1}, {32, 8, 1}, {64, 4, 1}, {64, 16, 1},
+                           {64, 5, 1},  {16, 4, 4}, {8, 4, 5},  {24, 8, 1}, {16, 9, 1}};
     const int iterations[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 33, 39};
     std::vector<int> a(32 * MOST), b((MOST + 1) * WIDTH), got(32 * WIDTH), want(32 * WIDTH);
     unsigned seed = 1;
