@@ -545,6 +545,9 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
     if (dr->build.rdc)
         add_compilation_id(argv, dr, input);
     if (pass == PASS_DEVICE) {
+        /* lanes pass what they have not set to shuffles that read another lane's */
+        list_add(argv, "-Xclang");
+        list_add(argv, "-no-enable-noundef-analysis");
         add_device_pass(argv, dr);
         return;
     }
