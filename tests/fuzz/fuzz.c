@@ -12,6 +12,8 @@
  *   fuzz_kernels forms ...
  *       the same with kernels that have all forms of the instructions other than arithmetic,
  *       numbered from 0 on, as they come
+ *   fuzz_kernels grids ...
+ *       the same with kernels for grids of two dimensions (gen_grids.c)
  *   fuzz_kernels print=N
  *       prints the kernel of a seed
  *   fuzz_kernels FILE...
@@ -369,6 +371,7 @@ struct settings {
     uint64_t first, count, batch;
     const char *keep;
     bool forms; /* seeds are numbers of gen_forms's kernels */
+    bool grids; /* of gen_grids's */
 };
 
 /* The kernel of a seed. False: there are no more. */
@@ -377,7 +380,10 @@ static bool generate(const struct settings *p, uint64_t seed, struct strbuf *tex
     struct gen_shape shape;
     if (p->forms)
         return gen_forms((unsigned)seed, text, &shape);
-    gen_kernel(seed, text, &shape);
+    if (p->grids)
+        gen_grids(seed, text, &shape);
+    else
+        gen_kernel(seed, text, &shape);
     return true;
 }
 
@@ -563,6 +569,8 @@ int main(int argc, char **argv)
             every_pragma = true;
         else if (strcmp(argv[k], "forms") == 0)
             p.forms = one_pragma = true;
+        else if (strcmp(argv[k], "grids") == 0)
+            p.grids = true;
         else if ((v = value(argv[k], "print")) != NULL) {
             struct strbuf text = {0};
             generate(&p, strtoull(v, NULL, 0), &text);

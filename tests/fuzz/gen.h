@@ -28,6 +28,8 @@ struct gen_shape {
 
 /* Writes the module; its only entry is called `kernel`. */
 void gen_kernel(uint64_t seed, struct strbuf *out, struct gen_shape *shape);
+/* The same of kernels for grids of two dimensions, whose threads do nothing together. */
+void gen_grids(uint64_t seed, struct strbuf *out, struct gen_shape *shape);
 /* Writes the kernel of that number that runs instructions in each of their forms. False: there are
  * no more. */
 bool gen_forms(unsigned index, struct strbuf *out, struct gen_shape *shape);

@@ -404,10 +404,12 @@ static void find_strips(struct jkernel *k, int32_t b)
         const struct ptx_instr *i = &k->instrs[blk->first + n];
         struct jroles r;
         jit_roles(i, &r);
-        for (int d = 0; d < r.ndef; d++)
-            if (bit_get(k->blocks[on].live_in, r.def[d]) &&
-                is_uniform(&k->regs[r.def[d]].uniformity))
+        for (int d = 0; d < r.ndef; d++) {
+            const struct uniformity *u = &k->regs[r.def[d]].uniformity;
+            if ((bit_get(k->blocks[on].live_in, r.def[d]) && is_uniform(u)) ||
+                (u->seg != SEG_NONE && u->seg < SEG_STRIP)) /* a strip has one scalar of each */
                 return;
+        }
         if (i->op == PTX_OP_atom || i->op == PTX_OP_red || (i->op == PTX_OP_st && !always))
             return;
         if (!is_load(i))

@@ -43,6 +43,8 @@ struct storage {
     uint8_t ignored_bits;        /* bits of the lane's number on which a vector does not depend: of
                                     lanes that differ in these alone, the frame has one */
     uint8_t strip;               /* slot[0] is a vector of the 8 lanes of strip - 1; 0: of all */
+    uint8_t segment;             /* while a strip runs: all slots are that of segment - 1, which
+                                    alone is written; 0: each segment has its own */
     bool framed;                 /* the frame has its only copy: slot[0] points there */
     bool no_function;            /* ... and no function is given a pointer to it */
     uint32_t osr_slot;           /* while a block changes code: its slot, from 1 on; 0: none */

@@ -538,7 +538,10 @@ void write_broken(struct codegen *cg, int32_t reg, struct uniformity s, const LL
         write_vector(cg, reg, x, r->type);
         return;
     }
+    uint8_t only = cg->regs[reg].segment;
     for (int n = 0; n < nsegs(r->uniformity.seg); n++) {
+        if (only != 0 && n != only - 1)
+            continue;
         int in = (n << r->uniformity.seg) >> s.seg;
         int64_t lanes = (n << r->uniformity.seg) - (in << s.seg);
         LLVMValueRef at = s.brk != 0 ? before[in] : NULL;

@@ -4,7 +4,8 @@
  * A strip is run with all other lanes inactive. What it writes has storage of its own meanwhile,
  * which holds what the strip's lanes have and nothing else: a vector of eight elements, or one
  * scalar, that of the segment which the strip is a part of. The ordinary emitters make the code; to
- * them, the other lanes seem to have what the strip has. As these are not active, nothing comes of
+ * them, the other lanes seem to have what the strip has, and what they compute for other segments,
+ * from values that the loop does not write, goes nowhere. As these are not active, nothing comes of
  * that but operations whose results nobody reads, which LLVM does not translate. */
 #include <stdlib.h>
 
@@ -67,6 +68,8 @@ static void give_storage(struct codegen *cg, struct strip_reg *t, int strip)
         t->own.strip = (uint8_t)(strip + 1);
         type = LLVMVectorType(type, STRIP_LANES);
         v = v != NULL ? strip_lanes(cg, v, strip) : NULL;
+    } else {
+        t->own.segment = (uint8_t)(segment + 1);
     }
     LLVMValueRef slot = new_slot(cg, type, r->name), brk = NULL;
     if (v != NULL)
