@@ -55,6 +55,11 @@ both host -c host.cu -o host.o
 fails
 says 'host.cu:3:18: error'
 missing host.o
+# A host half that is done first: it asks for no device code.
+printf '#pragma nv_diag_error 174\nvoid g(int x) { x + 1; }\n' >plain.cu
+both plain -c plain.cu -o plain.o
+fails
+missing plain.o
 # Device code that the second tool refuses, and what is compiled from text that is rewritten, or once more.
 echo '__device__ int d() { asm("frobnicate;"); return 1; } __global__ void k(int *p) { *p = d(); }' >refused.cu
 both refused -c refused.cu -o refused.o

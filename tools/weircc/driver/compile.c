@@ -573,8 +573,8 @@ static int both_halves(struct compilation *c, const char *ptx, const char *objec
     return status == 0 ? host_pass(c, ptx, object) : status;
 }
 
-/* Runs both passes and makes an object. */
-static int cuda_object(struct compilation *c, const char *object)
+/* Runs both passes and makes an object, or part of one. */
+static int make_object(struct compilation *c, const char *object)
 {
     char *ptx = intermediate(c->dr, c->job->input, ".ptx");
     if (ptx == NULL)
@@ -589,6 +589,15 @@ static int cuda_object(struct compilation *c, const char *object)
     if (status == 0)
         status = step_run(c->dr, STEP_PROTECT, object, NULL, NULL);
     return status != 0 ? status : join_managed(c, object);
+}
+
+/* The host half may be done with its object when the device half fails. */
+static int cuda_object(struct compilation *c, const char *object)
+{
+    int status = make_object(c, object);
+    if (status != 0)
+        file_remove(object);
+    return status;
 }
 
 /* Runs both passes and makes C++ of what they give. */
