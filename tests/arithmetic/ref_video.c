@@ -111,6 +111,22 @@ static uint64_t simd(const struct ptx_instr *i, const uint64_t *s, unsigned n, u
     return (uint32_t)(m(i, PTX_M_add) ? sum : merged);
 }
 
+static bool is_scalar(const struct ptx_instr *i)
+{
+    switch (i->op) {
+    case PTX_OP_vadd:
+    case PTX_OP_vsub:
+    case PTX_OP_vabsdiff:
+    case PTX_OP_vmin:
+    case PTX_OP_vmax:
+    case PTX_OP_vshl:
+    case PTX_OP_vshr:
+    case PTX_OP_vset:
+    case PTX_OP_vmad: return true;
+    default: return false;
+    }
+}
+
 bool ref_video(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
 {
     static const uint16_t four[][2] = {
@@ -123,6 +139,8 @@ bool ref_video(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
             d[0] = simd(i, s, i->op == four[k][0] ? 4 : 2, four[k][1]);
             return true;
         }
+    if (!is_scalar(i))
+        return false; /* others may have fewer operands */
     const struct ptx_operand *o = i->operands;
     bool set = i->op == PTX_OP_vset;
     wide a = part(s[0], o[1].select, i->types[set ? 0 : 1] == PTX_S32);
