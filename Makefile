@@ -28,7 +28,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-long check-checks corpus check-python check-asan check-tsan check-gpu check-gpu-pack check-nvcc model kill fuzz-containers fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-gpu bench-checks bench-counts bench-scaling bench-pools bench-nested bench-deps cccl install wheel clean
+.PHONY: all deps configure check check-long check-checks corpus check-python check-asan check-tsan check-gpu check-gpu-pack check-nvcc model kill fuzz-containers fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-256 bench-api bench-gpu bench-checks bench-counts bench-scaling bench-pools bench-nested bench-deps cccl install wheel clean
 all: configure
 	@cmake --build $(BUILD)
 	@sh cmake/cccl.sh $(BUILD) once
@@ -134,6 +134,10 @@ demo: all
 bench: all
 	@sh bench/run.sh $(BUILD)
 	@python3 bench/checks.py $(BUILD) --rounds 1 --checks races=streams,races
+
+# For a CPU with AVX-512: the same with 256 bits, against native code for AVX2.
+bench-256: all
+	@sh bench/run.sh $(BUILD) --vectors=256
 
 bench-api: all
 	@sh bench/run.sh $(BUILD) --api

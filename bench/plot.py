@@ -1,36 +1,39 @@
 #!/usr/bin/env python3
-"""Draws the table of kernels as a figure: times of native code and PoCL relative to Weir's.
+"""Draws the tables of kernels as a figure: times of native code and PoCL relative to Weir's.
 
     plot.py TABLE FIGURE.svg
 
-TABLE is what weir-bench prints, alone or inside docs/performance.md (between <!-- kernels -->).
-Each row becomes two bars on a logarithmic axis: to the right of 1 Weir is faster. The figure is
-written with the standard library alone.
+TABLE has what weir-bench prints between <!-- kernels --> and <!-- /kernels -->, or, for vectors of 256
+bits, between <!-- kernels-256 --> and its end, or both, as docs/performance.md does. Each row becomes a
+bar for each time that was measured, on a logarithmic axis: to the right of 1 Weir is faster. The figure
+is written with the standard library alone.
 """
 import math
 import sys
 from xml.sax.saxutils import escape
 
 INK, FAINT, PAPER = "#1f2933", "#6b7785", "#ffffff"
-SIDES = [("native / Weir", "#3b6ea8"), ("PoCL / Weir", "#c98a2b")]
-LEFT, WIDTH, TOP, ROW, BAR = 360, 880, 64, 30, 10
+# A bar's table, its column, its name and its colour.
+SIDES = [("kernels", "native/weir", "native / Weir", "#3b6ea8"),
+         ("kernels-256", "native/weir", "native / Weir, 256 bits", "#7fb2d9"),
+         ("kernels", "PoCL/weir", "PoCL / Weir", "#c98a2b")]
+LEFT, WIDTH, TOP, GAP, BAR = 360, 880, 64, 8, 10
 LOW, HIGH = 0.125, 256.0
 
 
-def rows(text):
-    """(title, native/weir, PoCL/weir) of each row of the table; None where there is no number."""
-    if "<!-- kernels -->" in text:
-        text = text.split("<!-- kernels -->")[1].split("<!-- /kernels -->")[0]
-    columns = None
+def ratios(text, section, column):
+    """Of each row's title in the section's table: its number in that column, if there is one."""
+    if f"<!-- {section} -->" not in text:
+        return {}
+    text = text.split(f"<!-- {section} -->")[1].split(f"<!-- /{section} -->")[0]
+    found, at = {}, None
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if "native/weir" in cells:
-            columns = cells.index("native/weir"), cells.index("PoCL/weir")
-        if columns is None or len(cells) <= max(columns) or cells[0].startswith(("best of", "---")):
-            continue
-        ratios = [float(c) if c.replace(".", "", 1).isdigit() else None for c in (cells[k] for k in columns)]
-        if any(ratios):
-            yield (cells[0], *ratios)
+        if column in cells:
+            at = cells.index(column)
+        elif at is not None and len(cells) > at and cells[at].replace(".", "", 1).isdigit():
+            found[cells[0]] = float(cells[at])
+    return {title: ratio for title, ratio in found.items() if ratio > 0}
 
 
 def position(ratio):
@@ -66,27 +69,29 @@ def bar(svg, y, ratio, color):
         svg.text(end - 4, y + BAR - 1, f"{ratio:.2f}", "end", 10, FAINT)
 
 
-def draw(table):
-    height = TOP + ROW * len(table) + 30
+def draw(bars, titles):
+    """bars: name, colour and ratios by title of each bar; titles: the rows, in their order."""
+    row = GAP + (BAR + 1) * len(bars)
+    height = TOP + row * len(titles) + 30
     svg = Svg(WIDTH, height)
-    for n, (name, color) in enumerate(SIDES):
-        svg.rect(LEFT + 130 * n, 14, 12, 12, color)
-        svg.text(LEFT + 130 * n + 18, 24, name)
+    for n, (name, color, _) in enumerate(bars):
+        svg.rect(LEFT + 150 * n, 14, 12, 12, color)
+        svg.text(LEFT + 150 * n + 18, 24, name)
     svg.text(position(1) + 6, TOP - 10, "Weir is faster →", color=FAINT, size=11)
     svg.text(position(1) - 6, TOP - 10, "← slower", "end", color=FAINT, size=11)
-    bottom = TOP + ROW * len(table)
+    bottom = TOP + row * len(titles)
     tick = LOW
     while tick <= HIGH:
         svg.line(position(tick), TOP, bottom, INK if tick == 1 else "#d9dee4", 1.2 if tick == 1 else 0.8)
         svg.text(position(tick), bottom + 18, f"{tick:g}×", "middle", 11, FAINT)
         tick *= 2
-    for n, (title, *ratios) in enumerate(table):
-        y = TOP + ROW * n
+    for n, title in enumerate(titles):
+        y = TOP + row * n
         bold = title == "geometric mean"
-        svg.text(LEFT - 12, y + 18, title if len(title) < 54 else title[:52] + "…", "end", 12, bold=bold)
-        for k, (ratio, (_, color)) in enumerate(zip(ratios, SIDES)):
-            if ratio:
-                bar(svg, y + 4 + k * (BAR + 1), ratio, color)
+        svg.text(LEFT - 12, y + row / 2 + 4, title if len(title) < 54 else title[:52] + "…", "end", 12, bold=bold)
+        for k, (_, color, ratio) in enumerate(bars):
+            if title in ratio:
+                bar(svg, y + GAP // 2 + k * (BAR + 1), ratio[title], color)
     svg.parts.append("</svg>\n")
     return "\n".join(svg.parts)
 
@@ -95,11 +100,14 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     with open(sys.argv[1], encoding="utf-8") as f:
-        table = list(rows(f.read()))
-    if not table:
+        text = f.read()
+    bars = [(name, color, ratios(text, section, column)) for section, column, name, color in SIDES]
+    bars = [b for b in bars if b[2]]
+    titles = list(dict.fromkeys(title for _, _, ratio in bars for title in ratio))
+    if not titles:
         sys.exit(f"{sys.argv[1]}: no table of kernels with times")
     with open(sys.argv[2], "w", encoding="utf-8") as f:
-        f.write(draw(table))
+        f.write(draw(bars, titles))
 
 
 if __name__ == "__main__":
