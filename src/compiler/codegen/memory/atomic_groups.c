@@ -261,10 +261,8 @@ static void prefetch_lanes(struct codegen *cg, const struct atomic *a, LLVMValue
     lane_loop_close(cg, &l);
 }
 
-/* The operation of several lanes, bit set `group`, on the element at p, in lane order, as one
- * exchange. */
-static void update_by_group(struct codegen *cg, const struct atomic *what, LLVMValueRef p,
-                            LLVMValueRef group)
+void atomic_update_group(struct codegen *cg, const struct atomic *what, LLVMValueRef p,
+                         LLVMValueRef group)
 {
     LLVMBuilderRef b = cg->alu.b;
     struct atomic here = *what, *a = &here;
@@ -338,7 +336,7 @@ static LLVMValueRef update_groups(struct codegen *cg, const struct atomic *a, LL
         LLVMValueRef some = LLVMBuildSelect(b, lanes_of(cg, group), v, splat(cg, id, JIT_WARP), "");
         atomic_update_unread(cg, a, p, reduce_lanes(cg, a, some));
     } else {
-        update_by_group(cg, a, p, group);
+        atomic_update_group(cg, a, p, group);
     }
     LLVMValueRef rest = LLVMBuildAnd(b, left, LLVMBuildNot(b, group, ""), "");
     LLVMBasicBlockRef here = LLVMGetInsertBlock(b);
@@ -363,23 +361,17 @@ LLVMValueRef atomic_is_small(struct codegen *cg, LLVMValueRef bits)
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef c[3] = {c32(cg, 0x7fffffff), c32(cg, 1), c32(cg, ((127 - 102) << 23) - 1)};
     for (int n = 0; n < 3 && LLVMTypeOf(bits) != cg->i32; n++)
-        c[n] = splat(cg, c[n], JIT_WARP);
+        c[n] = splat(cg, c[n], LLVMGetVectorSize(LLVMTypeOf(bits)));
     LLVMValueRef less = LLVMBuildSub(b, LLVMBuildAnd(b, bits, c[0], ""), c[1], "");
     return LLVMBuildICmp(b, LLVMIntULT, less, c[2], "");
 }
 
-/* Adds the operands of the lanes `group` to the old value at p, in lane order, as if there were no
- * subnormals. i1: there may be one, and the sum is not to be used. */
-static LLVMValueRef sum_ahead(struct codegen *cg, const struct atomic *a, const struct ahead *h,
-                              LLVMValueRef p, LLVMValueRef lane, LLVMValueRef group)
+LLVMValueRef atomic_sum_of_lanes(struct codegen *cg, const struct atomic *a, LLVMValueRef start,
+                                 LLVMValueRef group)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef old = LLVMBuildLoad2(b, cg->i32, p, "");
-    LLVMSetAlignment(old, 4);
-    LLVMSetOrdering(old, LLVMAtomicOrderingMonotonic);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = new_bb(cg, "sum_lane"),
                       done = new_bb(cg, "summed");
-    LLVMValueRef start = LLVMBuildBitCast(b, old, cg->f32, "");
     LLVMBuildBr(b, loop);
     LLVMPositionBuilderAtEnd(b, loop);
     LLVMValueRef left = LLVMBuildPhi(b, cg->i32, ""), sum = LLVMBuildPhi(b, cg->f32, "");
@@ -393,9 +385,22 @@ static LLVMValueRef sum_ahead(struct codegen *cg, const struct atomic *a, const 
     LLVMAddIncoming(sum, (LLVMValueRef[]){start, next}, (LLVMBasicBlockRef[]){before, loop}, 2);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(cg, 0), ""), loop, done);
     LLVMPositionBuilderAtEnd(b, done);
+    return next;
+}
+
+/* Adds the operands of the lanes `group` to the old value at p, in lane order, as if there were no
+ * subnormals. i1: there may be one, and the sum is not to be used. */
+static LLVMValueRef sum_ahead(struct codegen *cg, const struct atomic *a, const struct ahead *h,
+                              LLVMValueRef p, LLVMValueRef lane, LLVMValueRef group)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef old = LLVMBuildLoad2(b, cg->i32, p, "");
+    LLVMSetAlignment(old, 4);
+    LLVMSetOrdering(old, LLVMAtomicOrderingMonotonic);
+    LLVMValueRef sum = atomic_sum_of_lanes(cg, a, LLVMBuildBitCast(b, old, cg->f32, ""), group);
     LLVMBuildStore(b, group, atomic_element(cg, h->groups, cg->i32, lane));
     LLVMBuildStore(b, old, atomic_element(cg, h->old, cg->i32, lane));
-    LLVMBuildStore(b, next, atomic_element(cg, h->sum, cg->i32, lane));
+    LLVMBuildStore(b, sum, atomic_element(cg, h->sum, cg->i32, lane));
     return atomic_is_small(cg, old);
 }
 
@@ -421,7 +426,7 @@ static void store_ahead(struct codegen *cg, const struct atomic *a, const struct
     LLVMPositionBuilderAtEnd(b, anew);
     LLVMValueRef group =
         LLVMBuildLoad2(b, cg->i32, atomic_element(cg, h->groups, cg->i32, lane), "");
-    update_by_group(cg, a, p, group);
+    atomic_update_group(cg, a, p, group);
     LLVMBuildBr(b, done);
     LLVMPositionBuilderAtEnd(b, done);
 }
@@ -439,8 +444,7 @@ static LLVMValueRef run_heads(struct codegen *cg, LLVMValueRef addr)
     return LLVMBuildAnd(b, LLVMBuildOr(b, other, no_left, ""), lanes, "");
 }
 
-/* Those of the lanes `left` that come before the second of the heads among them. */
-static LLVMValueRef first_run(struct codegen *cg, LLVMValueRef heads, LLVMValueRef left)
+LLVMValueRef atomic_first_run(struct codegen *cg, LLVMValueRef heads, LLVMValueRef left)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef h = LLVMBuildAnd(b, heads, left, "");
@@ -470,7 +474,7 @@ static void update_groups_ahead(struct codegen *cg, const struct atomic *a, LLVM
     LLVMValueRef lane = lowest_lane(cg, left), group;
     if (heads != NULL) {
         at = LLVMBuildLoad2(b, cg->i64, atomic_element(cg, a->at, cg->i64, lane), "");
-        group = first_run(cg, heads, left);
+        group = atomic_first_run(cg, heads, left);
     } else {
         group = lanes_at_first(cg, a, addr, left, &at);
     }
@@ -574,6 +578,8 @@ static void update_shared(struct codegen *cg, struct atomic *a, LLVMValueRef v, 
     if (a->may_skip && !wants && (a->bytes == 4 || a->bytes == 8))
         drop_unchanging(cg, a, addr, v, done);
     mask_vector(cg); /* computed here, so that both branches may use it */
+    if (a->flushes && !a->generic)
+        atomic_sum_runs(cg, a, v, addr, done);
     LLVMValueRef first, group = lanes_at_first(cg, a, addr, mask_bits(cg), &first);
     LLVMValueRef others = LLVMBuildAnd(b, group, LLVMBuildSub(b, group, c32(cg, 1), ""), "");
     LLVMBasicBlockRef many = new_bb(cg, "groups"), single = new_bb(cg, "distinct");
@@ -588,7 +594,7 @@ static void update_shared(struct codegen *cg, struct atomic *a, LLVMValueRef v, 
         LLVMBasicBlockRef ahead = new_bb(cg, "ahead"), slow = new_bb(cg, "not_ahead");
         branch_likely(cg, LLVMBuildICmp(b, LLVMIntEQ, small, c32(cg, 0), ""), ahead, slow);
         LLVMPositionBuilderAtEnd(b, ahead);
-        LLVMValueRef heads = run_heads(cg, addr), run = first_run(cg, heads, mask_bits(cg));
+        LLVMValueRef heads = run_heads(cg, addr), run = atomic_first_run(cg, heads, mask_bits(cg));
         LLVMBasicBlockRef runs = new_bb(cg, "runs"), distant = new_bb(cg, "distant");
         LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, run, group, ""), runs, distant);
         LLVMPositionBuilderAtEnd(b, runs);

@@ -82,8 +82,26 @@ void atomic_update_lanes(struct codegen *cg, const struct atomic *a, LLVMValueRe
  * or at least 2^-102, hence multiples of 2^-126, and so is any sum of them. */
 LLVMValueRef atomic_is_small(struct codegen *cg, LLVMValueRef bits);
 
+/* The operation of several lanes, bit set `group`, on the element at p, in lane order, as one
+ * exchange. */
+void atomic_update_group(struct codegen *cg, const struct atomic *what, LLVMValueRef p,
+                         LLVMValueRef group);
+/* The operands of the lanes `group` added to the float `start`, in lane order, as if there were no
+ * subnormals. */
+LLVMValueRef atomic_sum_of_lanes(struct codegen *cg, const struct atomic *a, LLVMValueRef start,
+                                 LLVMValueRef group);
+/* Those of the lanes `left` that come before the second of the heads among them. */
+LLVMValueRef atomic_first_run(struct codegen *cg, LLVMValueRef heads, LLVMValueRef left);
+
 /* What the active lanes' elements are now, as a vector. */
 LLVMValueRef atomic_gather(struct codegen *cg, const struct atomic *a, LLVMValueRef addr);
+
+/* ---- sum_runs.c ---- */
+
+/* Adds the operands v of sorted lanes, which go to neighbouring elements, and goes on at `done`;
+ * the builder is left where lanes are not, or where a sum may be a subnormal. */
+void atomic_sum_runs(struct codegen *cg, const struct atomic *a, LLVMValueRef v, LLVMValueRef addr,
+                     LLVMBasicBlockRef done);
 
 /* ---- compare_swap.c ---- */
 
