@@ -438,6 +438,8 @@ static LLVMMemoryBufferRef generate(struct session *s, LLVMCodeGenFileType type,
 {
     LLVMMemoryBufferRef out = NULL;
     char *why = NULL;
+    if (s->cg.alu.has_f16c)
+        half_arithmetic(s->cg.alu.module, s->cg.alu.has_fp16);
     stack_size_watch(s->cg.alu.module, s->cg.alu.ctx, &s->stack);
     if (LLVMTargetMachineEmitToMemoryBuffer(s->tm, s->cg.alu.module, type, &why, &out)) {
         diag_set(d, 0, 0, "generating code for %s: %s", s->k.entry->name, why);

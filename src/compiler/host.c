@@ -43,7 +43,8 @@ static void set_llvm_options(void)
  * - gathers, which beat what LLVM does without: a test, a branch and a load for each of 32 lanes;
  * - bf16 instructions, whose conversions make subnormal numbers zeros;
  * - f16 instructions: LLVM 19 swaps the operands of a masked comparison of halves to take one from
- *   memory, and leaves the comparison as it was;
+ *   memory, and leaves the comparison as it was. (The arithmetic of code generation knows of them,
+ *   and llvm/half_arithmetic.c makes the instructions;)
  * - AVX-512 where vectors are to have 256 bits. */
 static char *choose_features(char *host)
 {
@@ -79,6 +80,7 @@ static void find_host(void *unused)
     }
     LLVMInitializeNativeTarget();
     LLVMInitializeNativeAsmPrinter();
+    LLVMInitializeNativeAsmParser(); /* for llvm/half_arithmetic.c */
     cpu = LLVMGetHostCPUName();
     char *all = LLVMGetHostCPUFeatures();
     features = choose_features(all);

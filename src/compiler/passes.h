@@ -53,6 +53,7 @@
  *                                             are read again instead of spilled
  *                     llvm/warp_jamming       several warps go through a loop side by side
  *                     llvm/strip_mining       vectors wider than the CPU's in strips
+ *                     llvm/half_arithmetic    last, in all tiers: halves as the CPU computes them
  *   baseline tier     what the fast instruction selector needs (contracts: llvm/baseline.h)
  *                     a few of LLVM's passes
  *                     llvm/baseline_prepare    masks made from an integer's bits are casts of it

@@ -41,6 +41,7 @@ struct alu {
     bool has_avx2;
     bool has_fma; /* FMA3 */
     bool has_f16c;
+    bool has_fp16; /* AVX-512's arithmetic of halves, with has_avx512 */
 };
 
 /* Fills simd_bits and the has_ fields from LLVM's feature string ("+avx2,-avx512f,..."), as

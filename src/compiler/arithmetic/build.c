@@ -8,8 +8,9 @@ void alu_host(struct alu *a, const char *features)
     static const struct {
         const char *name;
         unsigned bit;
-    } wanted[] = {{"+avx512f", 1},   {"+avx512cd", 2}, {"+avx512bw", 4}, {"+avx512dq", 8},
-                  {"+avx512vl", 16}, {"+avx2", 32},    {"+fma", 64},     {"+f16c", 128}};
+    } wanted[] = {{"+avx512f", 1},  {"+avx512cd", 2},  {"+avx512bw", 4},
+                  {"+avx512dq", 8}, {"+avx512vl", 16}, {"+avx2", 32},
+                  {"+fma", 64},     {"+f16c", 128},    {"+avx512fp16", 256}};
     unsigned found = 0;
     for (const char *p = features; p != NULL && *p;) {
         size_t n = strcspn(p, ",");
@@ -22,6 +23,7 @@ void alu_host(struct alu *a, const char *features)
     a->has_fma = found & 64;
     a->has_f16c = found & 128;
     a->has_avx512 = (found & 31) == 31 && a->has_fma && a->has_avx2;
+    a->has_fp16 = a->has_avx512 && (found & 256);
     a->simd_bits = a->has_avx512 ? 512 : a->has_avx2 && a->has_fma ? 256 : 128;
 }
 

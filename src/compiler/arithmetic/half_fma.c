@@ -2,7 +2,8 @@
  *
  * The product of two f16 is exact in f32, their sum with a third is not, and rounding it to f32 and
  * then to f16 is not what one rounding gives: the sum must be rounded to odd in between. With
- * AVX-512 that takes two instructions more. With conversions of f16 but without AVX-512 the error
+ * AVX-512 that takes two instructions more, and with its FP16 f16 are multiplied and added as such
+ * (llvm/half_arithmetic.c). With conversions of f16 but without AVX-512 the error
  * of the sum is computed, in a dozen instructions for a vector. Elsewhere, and with bf16, it
  * matters only where the f32 is just between two of the smaller type, which is rare, and code looks
  * whether it is so. Kernels that compute in f16 have hundreds of these in a row, so a warp's are a
@@ -98,6 +99,12 @@ static val pieces(struct alu *a, const val *s, struct way w)
 static void body(struct alu *a, val fn, bool bf16)
 {
     val s[3] = {LLVMGetParam(fn, 0), LLVMGetParam(fn, 1), LLVMGetParam(fn, 2)};
+    if (!bf16 && a->has_fp16) {
+        for (unsigned k = 0; k < 3; k++)
+            s[k] = ir_as_float(a, s[k]);
+        LLVMBuildRet(a->b, ir_as_int(a, ir_fma(a, s[0], s[1], s[2])));
+        return;
+    }
     if (a->has_avx512) {
         LLVMBuildRet(a->b, pieces(a, s, (struct way){bf16, DIRECTED}));
         return;

@@ -66,4 +66,9 @@ bool mask_logic(LLVMModuleRef m, bool mask_registers);
  * integers get elements as wide as what takes them. False: nothing was changed. */
 bool mask_width(LLVMModuleRef m);
 
+/* half_arithmetic.c. Last, in every tier, on machines that convert halves: what LLVM would do lane
+ * by lane is done with floats. On those with AVX-512's FP16, sums, products and fused multiply-adds
+ * become its instructions; the latter must, since LLVM rounds them twice. */
+void half_arithmetic(LLVMModuleRef m, bool fp16);
+
 #endif

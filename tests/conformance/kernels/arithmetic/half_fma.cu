@@ -3,6 +3,7 @@
  * wrong; the operands here are mostly such ones, also with results that are subnormal, very large,
  * or zero. Whole warps, and warps of which some lanes compute. The expected values are exact sums
  * of doubles (those of f16 are wherever it matters) that are rounded here. */
+// RUN 256: WEIR_VECTORS=256
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
