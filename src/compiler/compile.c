@@ -389,6 +389,16 @@ static bool jam_warps(struct session *s, struct diag *d)
             run_passes(s, JAMMED_PIPELINE, d));
 }
 
+static bool inline_halves(struct session *s, struct diag *d)
+{
+    if (alu_fma_slow(&s->cg.alu)) {
+        if (!run_passes(s, "function(sroa)", d))
+            return false;
+        alu_fma_sums(&s->cg.alu);
+    }
+    return !alu_fma_inline(s->cg.alu.module) || run_passes(s, "always-inline", d);
+}
+
 static bool compile_optimize(struct session *s, struct diag *d)
 {
     bool large = is_large(s);
@@ -404,7 +414,7 @@ static bool compile_optimize(struct session *s, struct diag *d)
     }
     if (s->debugged)
         return run_passes(s, debug_passes(s), d);
-    if (!large && alu_fma_inline(s->cg.alu.module) && !run_passes(s, "always-inline", d))
+    if (!large && !inline_halves(s, d))
         return false;
     const char *passes = s->k.nresume > 1 ? PIPELINE : UNSWITCHING_PIPELINE;
     if (!run_passes(s, large ? LARGE_PIPELINE : passes, d))
@@ -428,6 +438,8 @@ static bool compile_optimize(struct session *s, struct diag *d)
         scalarize_gathers(s->cg.alu.module, host_slow_gathers());
     if (large)
         return true;
+    if (alu_fma_inline_rare(s->cg.alu.module) && !run_passes(s, "always-inline", d))
+        return false;
     bool changed = mask_logic(s->cg.alu.module, s->cg.alu.has_avx512);
     if (s->cg.alu.has_avx2 && !s->cg.alu.has_avx512)
         changed |= mask_width(s->cg.alu.module);

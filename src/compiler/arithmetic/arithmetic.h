@@ -99,8 +99,15 @@ LLVMValueRef alu_fma_rounded(struct alu *a, const LLVMValueRef s[3], enum ptx_mo
 /* Canonical type of a PTX type, vectorised by a->lanes. */
 LLVMTypeRef alu_type(struct alu *a, enum ptx_type t);
 
+/* Has a module fused multiply-adds of f16 that take many instructions? Then alu_fma_sums, when there
+ * are no variables any more, makes those that add to what another gave, as products of matrices do,
+ * look whether they must be exact. */
+bool alu_fma_slow(struct alu *a);
+void alu_fma_sums(struct alu *a);
 /* Has LLVM's inliner inline those fused multiply-adds of halves that are short (half_fma.c). False:
  * there are none. */
 bool alu_fma_inline(LLVMModuleRef m);
+/* The same of what they rarely need, when nothing looks for values in common any more. */
+bool alu_fma_inline_rare(LLVMModuleRef m);
 
 #endif

@@ -3,20 +3,34 @@
  * The product of two f16 is exact in f32, their sum with a third is not, and rounding it to f32 and
  * then to f16 is not what one rounding gives: the sum must be rounded to odd in between. With
  * AVX-512 that takes two instructions more, and with its FP16 f16 are multiplied and added as such
- * (llvm/half_arithmetic.c). With conversions of f16 but without AVX-512 the error
- * of the sum is computed, in a dozen instructions for a vector. Elsewhere, and with bf16, it
- * matters only where the f32 is just between two of the smaller type, which is rare, and code looks
- * whether it is so. Kernels that compute in f16 have hundreds of these in a row, so a warp's are a
- * function of the module, which exists once. So it is with bf16, in which programs for GPUs
- * before 9.0 also add and multiply by this instruction. Functions without a branch are inlined
- * where kernels are optimized (alu_fma_inline). */
+ * (llvm/half_arithmetic.c). With conversions of f16 but without AVX-512 the error of the sum is
+ * computed, in a dozen instructions for a vector.
+ *
+ * It matters only where the f32 is just between two of the smaller type, and code may look whether
+ * it is so, which takes less than half of that. Sums of many products are seldom that. Where small
+ * numbers of few digits are added, halves of others say, most warps have some. So f16 are looked at
+ * where they are added to what another multiply-add gave. bf16 always are, for which exact sums
+ * take dozens of instructions; in these, programs for GPUs before 9.0 also add and multiply by this
+ * instruction.
+ *
+ * Kernels that compute in f16 have hundreds of these in a row, so a warp's are a function of the
+ * module, which exists once. Where kernels are optimized those without a branch are inlined, and
+ * others if there are few; what these rarely need is inlined last, so that nothing of it is
+ * computed before. */
 #include <stdio.h>
 #include <string.h>
 
 #include "compiler/arithmetic/build.h"
 
-enum { FEWEST = 16 /* lanes that are worth a call */ };
-#define FMA_PREFIX "weir_fma_"
+enum {
+    FEWEST = 16,  /* lanes that are worth a call */
+    MOST = 64,    /* uses of a function with a branch that is inlined */
+    FOLLOWED = 40 /* values from a call to an earlier one */
+};
+/* Names of functions: which are called, those of sums of many, and what these rarely call. */
+#define FMA_PREFIX    "weir_fma_"
+#define TESTED_PREFIX "weir_sum_fma_"
+#define EXACT_PREFIX  "weir_exact_fma_"
 
 /* x * y + z, rounded to nearest; x * y is exact in f32. */
 static val plus_product(struct alu *a, val x, val y, val z)
@@ -52,22 +66,8 @@ val alu_fma_f16_odd(struct alu *a, const val *s) { return to_odd(a, s[0], s[1], 
 /* How lanes are computed. */
 struct way {
     bool bf16;
-    enum { APPROXIMATE, IS_EXACT, EXACT, DIRECTED } what;
+    enum { SUM, EXACT, DIRECTED } what;
 };
-
-/* i1: may a second rounding of this f32 differ? Just between two of the smaller type are zeros
- * after a one. Subnormal f16, which have fewer bits, are looked at closely, all but zero; bf16 has
- * f32's exponents. */
-static val doubtful(struct alu *a, val sum, bool bf16)
-{
-    val bits = ir_as_int(a, sum), rest = ir_k(bits, bf16 ? 0xffff : 0x1fff);
-    val between = ir_icmp(a, LLVMIntEQ, ir_and(a, bits, rest), ir_k(bits, bf16 ? 0x8000 : 0x1000));
-    if (bf16)
-        return between;
-    val size = ir_and(a, bits, ir_k(bits, 0x7fffffff));
-    val below = ir_icmp(a, LLVMIntULT, ir_sub(a, size, ir_k(size, 1)), ir_k(size, 0x387fffff));
-    return ir_or(a, between, below);
-}
 
 static val rounded(struct alu *a, val sum, bool bf16)
 {
@@ -86,42 +86,17 @@ static val piece(struct alu *a, const val *bits, void *arg)
         return rounded(
             a, w->bf16 ? alu_float_op(a, OP_FMA, s, ROUND_ODD) : to_odd(a, s[0], s[1], s[2]),
             w->bf16);
-    val sum = plus_product(a, s[0], s[1], s[2]);
-    return w->what == APPROXIMATE ? rounded(a, sum, w->bf16)
-                                  : ir_sext(a, doubtful(a, sum, w->bf16), 32);
+    return plus_product(a, s[0], s[1], s[2]); /* f32, to be rounded */
+}
+
+static val rounded_piece(struct alu *a, const val *sum, void *bf16)
+{
+    return rounded(a, sum[0], *(bool *)bf16);
 }
 
 static val pieces(struct alu *a, const val *s, struct way w)
 {
     return ir_pieces(a, a->simd_bits / 32, s, 3, piece, &w);
-}
-
-static void body(struct alu *a, val fn, bool bf16)
-{
-    val s[3] = {LLVMGetParam(fn, 0), LLVMGetParam(fn, 1), LLVMGetParam(fn, 2)};
-    if (!bf16 && a->has_fp16) {
-        for (unsigned k = 0; k < 3; k++)
-            s[k] = ir_as_float(a, s[k]);
-        LLVMBuildRet(a->b, ir_as_int(a, ir_fma(a, s[0], s[1], s[2])));
-        return;
-    }
-    if (a->has_avx512) {
-        LLVMBuildRet(a->b, pieces(a, s, (struct way){bf16, DIRECTED}));
-        return;
-    }
-    if (!bf16 && a->has_f16c) { /* not in pieces: strip mining chooses them */
-        LLVMBuildRet(a->b, piece(a, s, &(struct way){bf16, EXACT}));
-        return;
-    }
-    LLVMBasicBlockRef exactly = LLVMAppendBasicBlockInContext(a->ctx, fn, "exactly");
-    LLVMBasicBlockRef common = LLVMAppendBasicBlockInContext(a->ctx, fn, "common");
-    val r = pieces(a, s, (struct way){bf16, APPROXIMATE});
-    val any = ir_intr1(a, "llvm.vector.reduce.or", pieces(a, s, (struct way){bf16, IS_EXACT}));
-    LLVMBuildCondBr(a->b, ir_icmp(a, LLVMIntNE, any, ir_k(any, 0)), exactly, common);
-    LLVMPositionBuilderAtEnd(a->b, common);
-    LLVMBuildRet(a->b, r);
-    LLVMPositionBuilderAtEnd(a->b, exactly);
-    LLVMBuildRet(a->b, pieces(a, s, (struct way){bf16, EXACT}));
 }
 
 /* Attributes of the function at hand that say which registers arguments come in. */
@@ -136,11 +111,94 @@ static void same_vectors(val fn, val as)
     }
 }
 
-/* The function for so many lanes, made when it is first asked for. */
-static val function(struct alu *a, LLVMTypeRef type, unsigned lanes, bool bf16)
+/* What a function does: all there is to do; the same with a test for what is rarely needed; that.
+ */
+enum part { WHOLE, TESTED, EXACTLY };
+
+static void unlikely(struct alu *a, val cond, LLVMBasicBlockRef yes, LLVMBasicBlockRef no)
 {
-    char name[32];
-    snprintf(name, sizeof name, "%s%s_x%u", FMA_PREFIX, bf16 ? "bf16" : "f16", lanes);
+    val one = LLVMConstInt(ir_int(a, 32), 1, false),
+        most = LLVMConstInt(ir_int(a, 32), 2000, false);
+    LLVMMetadataRef weights[3] = {LLVMMDStringInContext2(a->ctx, "branch_weights", 14),
+                                  LLVMValueAsMetadata(one), LLVMValueAsMetadata(most)};
+    LLVMMetadataRef node = LLVMMDNodeInContext2(a->ctx, weights, 3);
+    LLVMSetMetadata(LLVMBuildCondBr(a->b, cond, yes, no),
+                    LLVMGetMDKindIDInContext(a->ctx, "prof", 4), LLVMMetadataAsValue(a->ctx, node));
+}
+
+/* Halves of a vector, combined again and again by an intrinsic until `lanes` are left. */
+static val fold(struct alu *a, const char *intrinsic, val v, unsigned lanes)
+{
+    for (unsigned n = ir_lanes(v) / 2; n >= lanes; n /= 2)
+        v = ir_intr2(a, intrinsic, ir_extract(a, v, 0, n), ir_extract(a, v, n, n));
+    return v;
+}
+
+/* i1: may a second rounding of some of these f32 differ, of which r is the bits of the smaller
+ * type? Just between two of that are zeros after a one. Subnormal f16, which have fewer bits, are
+ * looked at closely, all but zero (and the least f16 that is not subnormal, to which some are
+ * rounded); bf16 has f32's exponents. Few operations for each lane: what is looked for is the least
+ * of all, when it is brought to where an integer is least. */
+static val any_doubtful(struct alu *a, val sums, val r, bool bf16)
+{
+    enum { LEAST_NORMAL = 0x400 };
+    val bits = ir_as_int(a, sums);
+    val rest = ir_shl(a, bits, ir_k(bits, bf16 ? 16 : 19));
+    rest = fold(a, "llvm.smin", rest, 8);
+    val doubt = ir_sext(a, ir_icmp(a, LLVMIntEQ, rest, ir_k(rest, 0x80000000)), 32);
+    if (!bf16) {
+        val size = ir_sub(a, ir_shl(a, r, ir_k(r, 1)), ir_k(r, 1)); /* and zero the largest */
+        size = fold(a, "llvm.umin", size, 16);
+        val small = ir_icmp(a, LLVMIntULT, size, ir_k(size, 2 * LEAST_NORMAL));
+        doubt = ir_or(a, doubt, ir_join(a, ir_sext(a, small, 16), 32));
+    }
+    val any = ir_intr1(a, "llvm.vector.reduce.or", doubt);
+    return ir_icmp(a, LLVMIntNE, any, ir_k(any, 0));
+}
+
+static val function(struct alu *a, LLVMTypeRef type, unsigned lanes, bool bf16, enum part part);
+
+static val function(struct alu *a, LLVMTypeRef type, unsigned lanes, bool bf16, enum part part);
+
+/* To nearest once, and where that may be wrong, which is rare, exactly. */
+static void tested_body(struct alu *a, val fn, const val *s, bool bf16)
+{
+    LLVMBasicBlockRef exactly = LLVMAppendBasicBlockInContext(a->ctx, fn, "exactly");
+    LLVMBasicBlockRef common = LLVMAppendBasicBlockInContext(a->ctx, fn, "common");
+    val sums = pieces(a, s, (struct way){bf16, SUM});
+    val r = ir_pieces(a, a->simd_bits / 32, &sums, 1, rounded_piece, &bf16);
+    unlikely(a, any_doubtful(a, sums, r, bf16), exactly, common);
+    LLVMPositionBuilderAtEnd(a->b, common);
+    LLVMBuildRet(a->b, r);
+    LLVMPositionBuilderAtEnd(a->b, exactly);
+    val other = function(a, LLVMTypeOf(s[0]), ir_lanes(s[0]), bf16, EXACTLY);
+    LLVMBuildRet(a->b, LLVMBuildCall2(a->b, LLVMGlobalGetValueType(other), other, (val *)s, 3, ""));
+}
+
+static void body(struct alu *a, val fn, bool bf16, enum part part)
+{
+    val s[3] = {LLVMGetParam(fn, 0), LLVMGetParam(fn, 1), LLVMGetParam(fn, 2)};
+    if (!bf16 && a->has_fp16) {
+        for (unsigned k = 0; k < 3; k++)
+            s[k] = ir_as_float(a, s[k]);
+        LLVMBuildRet(a->b, ir_as_int(a, ir_fma(a, s[0], s[1], s[2])));
+    } else if (a->has_avx512)
+        LLVMBuildRet(a->b, pieces(a, s, (struct way){bf16, DIRECTED}));
+    else if (part == EXACTLY)
+        LLVMBuildRet(a->b, pieces(a, s, (struct way){bf16, EXACT}));
+    else if (part == WHOLE && !bf16 && a->has_f16c) /* not in pieces: strip mining chooses them */
+        LLVMBuildRet(a->b, piece(a, s, &(struct way){bf16, EXACT}));
+    else
+        tested_body(a, fn, s, bf16);
+}
+
+/* The function for so many lanes, made when it is first asked for. */
+static val function(struct alu *a, LLVMTypeRef type, unsigned lanes, bool bf16, enum part part)
+{
+    static const char *const prefixes[] = {
+        [WHOLE] = FMA_PREFIX, [TESTED] = TESTED_PREFIX, [EXACTLY] = EXACT_PREFIX};
+    char name[40];
+    snprintf(name, sizeof name, "%s%s_x%u", prefixes[part], bf16 ? "bf16" : "f16", lanes);
     val fn = LLVMGetNamedFunction(a->module, name);
     if (fn != NULL)
         return fn;
@@ -158,7 +216,7 @@ static val function(struct alu *a, LLVMTypeRef type, unsigned lanes, bool bf16)
     }
     LLVMSetCurrentDebugLocation2(a->b, NULL);
     LLVMPositionBuilderAtEnd(a->b, LLVMAppendBasicBlockInContext(a->ctx, fn, ""));
-    body(a, fn, bf16);
+    body(a, fn, bf16, part);
     LLVMPositionBuilderAtEnd(a->b, back);
     LLVMSetCurrentDebugLocation2(a->b, line);
     return fn;
@@ -169,20 +227,85 @@ val alu_fma_small(struct alu *a, const val *s, bool bf16)
     unsigned lanes = ir_lanes(s[0]);
     if (lanes < FEWEST || (bf16 && !a->has_fma)) /* products of bf16 may not be exact in f32 */
         return NULL;
-    val fn = function(a, LLVMTypeOf(s[0]), lanes, bf16);
+    val fn = function(a, LLVMTypeOf(s[0]), lanes, bf16, WHOLE);
     return LLVMBuildCall2(a->b, LLVMGlobalGetValueType(fn), fn, (val *)s, 3, "");
 }
 
-bool alu_fma_inline(LLVMModuleRef m)
+/* ---- calls, when a kernel has been emitted ---- */
+
+static bool is_named(val fn, const char *prefix)
+{
+    size_t length;
+    return strncmp(LLVMGetValueName2(fn, &length), prefix, strlen(prefix)) == 0;
+}
+
+/* Is a value what such a multiply-add gave, in this round of a loop or an earlier one? */
+static bool is_sum(val v, unsigned *left)
+{
+    if (LLVMIsAInstruction(v) == NULL || *left == 0)
+        return false;
+    --*left;
+    switch (LLVMGetInstructionOpcode(v)) {
+    case LLVMBitCast: return is_sum(LLVMGetOperand(v, 0), left);
+    case LLVMSelect:
+        return is_sum(LLVMGetOperand(v, 1), left) || is_sum(LLVMGetOperand(v, 2), left);
+    case LLVMPHI:
+        for (unsigned k = 0; k < LLVMCountIncoming(v); k++)
+            if (is_sum(LLVMGetIncomingValue(v, k), left))
+                return true;
+        return false;
+    case LLVMCall:
+        return is_named(LLVMGetCalledValue(v), FMA_PREFIX) ||
+               is_named(LLVMGetCalledValue(v), TESTED_PREFIX);
+    default: return false;
+    }
+}
+
+/* A function of f16 that are not fused by one instruction, after fn (NULL: the first). */
+static val next_slow(struct alu *a, val fn)
+{
+    if (a->has_avx512 || !a->has_f16c)
+        return NULL;
+    fn = fn == NULL ? LLVMGetFirstFunction(a->module) : LLVMGetNextFunction(fn);
+    while (fn != NULL && !is_named(fn, FMA_PREFIX "f16"))
+        fn = LLVMGetNextFunction(fn);
+    return fn;
+}
+
+bool alu_fma_slow(struct alu *a) { return next_slow(a, NULL) != NULL; }
+
+void alu_fma_sums(struct alu *a)
+{
+    for (val fn = next_slow(a, NULL); fn != NULL; fn = next_slow(a, fn)) {
+        LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(fn, 0));
+        for (LLVMUseRef u = LLVMGetFirstUse(fn), next; u != NULL; u = next) {
+            next = LLVMGetNextUse(u);
+            val call = LLVMGetUser(u);
+            unsigned left = FOLLOWED;
+            if (!is_sum(LLVMGetOperand(call, 2), &left))
+                continue;
+            LLVMPositionBuilderBefore(a->b, call);
+            LLVMSetOperand(call, 3, function(a, type, LLVMGetVectorSize(type), false, TESTED));
+        }
+    }
+}
+
+static bool used_little(val fn)
+{
+    unsigned n = 0;
+    for (LLVMUseRef u = LLVMGetFirstUse(fn); u != NULL && n <= MOST; u = LLVMGetNextUse(u))
+        n++;
+    return n <= MOST;
+}
+
+static bool inline_all(LLVMModuleRef m, const char *prefix)
 {
     bool any = false;
     unsigned never = LLVMGetEnumAttributeKindForName("noinline", 8);
     unsigned always = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
     LLVMContextRef ctx = LLVMGetModuleContext(m);
     for (val fn = LLVMGetFirstFunction(m); fn != NULL; fn = LLVMGetNextFunction(fn)) {
-        size_t length;
-        if (strncmp(LLVMGetValueName2(fn, &length), FMA_PREFIX, sizeof FMA_PREFIX - 1) != 0 ||
-            LLVMCountBasicBlocks(fn) != 1)
+        if (!is_named(fn, prefix) || (LLVMCountBasicBlocks(fn) != 1 && !used_little(fn)))
             continue;
         LLVMRemoveEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, never);
         LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
@@ -191,3 +314,11 @@ bool alu_fma_inline(LLVMModuleRef m)
     }
     return any;
 }
+
+bool alu_fma_inline(LLVMModuleRef m)
+{
+    bool any = inline_all(m, FMA_PREFIX);
+    return inline_all(m, TESTED_PREFIX) || any;
+}
+
+bool alu_fma_inline_rare(LLVMModuleRef m) { return inline_all(m, EXACT_PREFIX); }
