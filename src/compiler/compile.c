@@ -443,6 +443,7 @@ static bool compile_optimize(struct session *s, struct diag *d)
     bool changed = mask_logic(s->cg.alu.module, s->cg.alu.has_avx512);
     if (s->cg.alu.has_avx2 && !s->cg.alu.has_avx512)
         changed |= mask_width(s->cg.alu.module);
+    narrow_constant_masks(s->cg.alu.module);
     return !changed || run_passes(s, "function(adce)", d);
 }
 

@@ -53,6 +53,7 @@
  *                                             are read again instead of spilled
  *                     llvm/warp_jamming       several warps go through a loop side by side
  *                     llvm/strip_mining       vectors wider than the CPU's in strips
+ *                     llvm/constant_masks     steps of trees for parts of warps: fewer lanes
  *                     llvm/half_arithmetic    last, in all tiers: halves as the CPU computes them
  *   baseline tier     what the fast instruction selector needs (contracts: llvm/baseline.h)
  *                     a few of LLVM's passes

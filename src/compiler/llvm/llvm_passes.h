@@ -66,6 +66,10 @@ bool mask_logic(LLVMModuleRef m, bool mask_registers);
  * integers get elements as wide as what takes them. False: nothing was changed. */
 bool mask_width(LLVMModuleRef m);
 
+/* constant_masks.c. After mask_logic: loads and stores under masks that are constants become those
+ * of fewer lanes. */
+void narrow_constant_masks(LLVMModuleRef m);
+
 /* half_arithmetic.c. Last, in every tier, on machines that convert halves: what LLVM would do lane
  * by lane is done with floats. On those with AVX-512's FP16, sums, products and fused multiply-adds
  * become its instructions; the latter must, since LLVM rounds them twice. */
