@@ -453,6 +453,8 @@ static LLVMMemoryBufferRef generate(struct session *s, LLVMCodeGenFileType type,
     char *why = NULL;
     if (s->cg.alu.has_f16c)
         half_arithmetic(s->cg.alu.module, s->cg.alu.has_fp16);
+    if (s->cg.alu.has_avx512)
+        widen_byte_masks(s->cg.alu.module);
     stack_size_watch(s->cg.alu.module, s->cg.alu.ctx, &s->stack);
     if (LLVMTargetMachineEmitToMemoryBuffer(s->tm, s->cg.alu.module, type, &why, &out)) {
         diag_set(d, 0, 0, "generating code for %s: %s", s->k.entry->name, why);

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Writes a CUDA C++ program of random kernels, each from a seed of its own (functions.py).
 
-    generate.py FIRST COUNT {launches|calls} >program.cu      kernels of the seeds FIRST to FIRST + COUNT - 1
+    generate.py FIRST COUNT {launches|calls|arrays} >program.cu      kernels of the seeds FIRST to FIRST + COUNT - 1
 
 With `launches` the kernels launch kernels (compiled with -rdc=true). With `calls` functions with barriers are
-recursive or called through pointers. A seed gives the same bytes on every machine. The program includes program.h, which says how it is run.
+recursive or called through pointers. With `arrays` they are kernels over arrays (arrays.py). A seed gives the same bytes on every machine. The program includes program.h, which says how it is run.
 """
 import sys
 
+import arrays
 from functions import Kernel
+
+KINDS = ("launches", "calls", "arrays")
 
 
 def indented(lines):
@@ -23,11 +26,15 @@ def indented(lines):
     return result
 
 
-def program(seeds, launches=False, calls=False):
-    """The text of the program of these seeds."""
-    kernels = [Kernel(seed, "k%d" % seed, launches, calls=calls) for seed in seeds]
-    what = ", launches" if launches else ", calls" if calls else ""
-    lines = ["/* Seeds %d to %d of tests/programs/generate.py%s. */" % (seeds[0], seeds[-1], what), '#include "program.h"']
+def program(seeds, kind=""):
+    """The text of the program of these seeds, of a kind of KINDS or "": see above."""
+    if kind == "arrays":
+        kernels = [arrays.ArrayKernel(seed, "k%d" % seed) for seed in seeds]
+    else:
+        kernels = [Kernel(seed, "k%d" % seed, kind == "launches", calls=kind == "calls") for seed in seeds]
+    lines = ["/* Seeds %d to %d of tests/programs/generate.py%s. */" % (seeds[0], seeds[-1], ", " + kind if kind else "")]
+    lines += [arrays.PREFIX] if kind == "arrays" else []
+    lines += ['#include "program.h"']
     for kernel in kernels:
         lines += kernel.text()
     lines += ["#ifndef __CUDA_ARCH__", "static const struct kernel kernels[] = {"]
@@ -38,7 +45,6 @@ def program(seeds, launches=False, calls=False):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 4) or sys.argv[3:] not in ([], ["launches"], ["calls"]):
+    if len(sys.argv) not in (3, 4) or sys.argv[3:] and sys.argv[3] not in KINDS:
         sys.exit(__doc__)
-    sys.stdout.write(program(range(int(sys.argv[1]), int(sys.argv[1]) + int(sys.argv[2])),
-                             "launches" in sys.argv[3:], "calls" in sys.argv[3:]))
+    sys.stdout.write(program(range(int(sys.argv[1]), int(sys.argv[1]) + int(sys.argv[2])), "".join(sys.argv[3:])))

@@ -32,7 +32,10 @@ typedef double f64;
 
 #define HD     __host__ __device__
 #define FULL   0xffffffffu
+#ifndef INPUTS
 #define INPUTS 1024u /* words of args.in, a power of two */
+#define FLOATS 0u    /* of which the last are floats */
+#endif
 #define WORDS  24u   /* words of args.out that a thread owns */
 
 /* What atomics update. Every element takes one operation only, so the order does not matter;

@@ -303,8 +303,8 @@ static void host_run_block(bool backward)
 {
     for (u32 k = 0; k < host.count; k++)
         host_prepare(k);
-    memset(host.shared, 0xa5, sizeof host.shared);
-    memset(host.dynamic, 0xa5, sizeof host.dynamic);
+    memset(host.shared, backward ? 0x5a : 0xa5, sizeof host.shared); /* what is not set shows, too */
+    memset(host.dynamic, backward ? 0x5a : 0xa5, sizeof host.dynamic);
     for (;;) {
         for (u32 i = 0; i < host.count; i++) {
             host.now = &host.threads[backward ? host.count - 1 - i : i];

@@ -21,6 +21,13 @@ static u64 next_number(u64 *state)
     return z ^ z >> 31;
 }
 
+/* A float of moderate size; one in sixteen is a zero of either sign or very small or large. */
+static f32 some_float(u64 v)
+{
+    static const f32 rare[] = {0.0f, -0.0f, 1.0e-40f, -3.0e-39f, 1.0e20f, -1.0e-20f, 0.1f, -1.0e9f};
+    return (v & 15) == 0 ? rare[v >> 4 & 7] : (f32)((s32)(v >> 32 & 0xffff) - 0x8000) / 64.0f;
+}
+
 /* One kernel's memory: the output, the sums and the input, which it does not change. */
 struct memory {
     u32 *out, *in;
@@ -35,6 +42,8 @@ static void fill(struct memory *m, const struct kernel *k)
     for (u32 i = 0; i < INPUTS; i++) {
         u64 v = next_number(&state);
         m->in[i] = v & 1 ? (u32)(v >> 32) : (u32)(v >> 32) >> (v >> 1 & 31);
+        if (i >= INPUTS - FLOATS)
+            m->in[i] = bits32(some_float(v));
     }
     memset(m->sums, 0, sizeof *m->sums);
     memset(m->sums->and_, 0xff, sizeof m->sums->and_);

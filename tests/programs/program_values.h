@@ -204,6 +204,25 @@ HD static inline f64 root(f64 a)
 #endif
 }
 
+/* Of zeros, the negative one is less; a NaN gives the other operand. */
+HD static inline f32 least(f32 a, f32 b)
+{
+#ifdef __CUDA_ARCH__
+    return fminf(a, b);
+#else
+    return a != a ? b : b != b ? a : a < b || (a == b && __builtin_signbit(a)) ? a : b;
+#endif
+}
+
+HD static inline f32 greatest(f32 a, f32 b)
+{
+#ifdef __CUDA_ARCH__
+    return fmaxf(a, b);
+#else
+    return a != a ? b : b != b ? a : a > b || (a == b && !__builtin_signbit(a)) ? a : b;
+#endif
+}
+
 /* The lane of a mask that a number chooses. The mask is not empty. */
 HD static inline u32 lane_of(u32 mask, u32 number)
 {

@@ -2,7 +2,7 @@
 """Runs programs of random kernels (generate.py) under Weir and says which differ from the host.
 
     run.py BUILD --seeds FIRST:END {--jobs N} {--batch N} {--forms own,G,O0} {--tiers optimizing,baseline,both}
-           {--widths 512,256+loads} {--sample N} {--keep DIRECTORY} {--seconds N} {--calls}
+           {--widths 512,256+loads} {--sample N} {--keep DIRECTORY} {--seconds N} {--calls|--arrays}
     run.py BUILD {options} FILE.cu...         programs that are there already
     run.py BUILD {options} --compile-only DIRECTORY --seeds FIRST:END      makes programs and does not run them
     run.py BUILD {options} --run DIRECTORY    runs those, on this machine or another: it needs Python and BUILD/lib
@@ -19,7 +19,8 @@ Widths are words of WEIR_VECTORS with "+" between them ("256+loads"); where the 
 256 stands for what it has.
 
 Of eight programs one has kernels that launch kernels, in the first two forms only, and one has functions with
-barriers that are recursive or called through pointers; with --calls all have those.
+barriers that are recursive or called through pointers; with --calls all have those. Two of eight have kernels over
+arrays (arrays.py), with --arrays all.
 
 What differs, fails or hangs is left in the directory as a program of one kernel, with the message above it;
 reduce.py makes it small. The status is 1 then. A kernel that takes longer than --limit seconds counts as
@@ -148,7 +149,7 @@ class Batch:
         self.directory, self.commands = None, {}
 
     def source(self, seeds=None):
-        return self.text or program(seeds or self.seeds, self.kind == "launches", self.kind == "calls")
+        return self.text or program(seeds or self.seeds, self.kind)
 
     def store(self):
         with open(os.path.join(self.directory, "batch.json"), "w", encoding="utf-8") as f:
@@ -355,7 +356,9 @@ def from_seeds(options):
     print("seeds from %d" % first, flush=True)
     for k in range(first, end, options.batch):
         number = k // options.batch
-        kind = "calls" if options.calls or number % 8 == 3 else "launches" if number % 8 == 7 else ""
+        kind = ["", "arrays", "", "calls", "", "arrays", "", "launches"][number % 8]
+        if options.calls or options.arrays:
+            kind = "calls" if options.calls else "arrays"
         yield Batch(range(k, min(k + options.batch, end)), number, kind)
 
 
@@ -371,6 +374,7 @@ def main():
     parser.add_argument("--widths", default=",".join(widths()))
     parser.add_argument("--sample", type=int, default=0, help="combinations a program; 0: all")
     parser.add_argument("--calls", action="store_true")
+    parser.add_argument("--arrays", action="store_true")
     parser.add_argument("--compile-only", metavar="DIRECTORY")
     parser.add_argument("--run", metavar="DIRECTORY")
     parser.add_argument("--keep", help="directory for what differs")
