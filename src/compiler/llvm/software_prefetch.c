@@ -13,10 +13,13 @@
  * through vectors and bounds. A prefetch never faults, so the last blocks may prefetch beyond the
  * end.
  *
- * In kernels without barriers, whose blocks follow each other in a call, the CPU's prefetchers do
- * for what is read. But a CPU keeps no more than some tens of stores that wait for lines, and they
- * leave it in order: those of the warp's index, one between two others, take a third of it. So
- * where a kernel only streams, the lines that the next warps will store to are asked for. */
+ * In kernels without barriers, whose blocks follow each other in a call, the CPU's prefetchers
+ * follow what is read, but begin anew with each page, and a locked instruction holds up the loads
+ * that they follow. So where few loads go through memory, what they will read some warps later is
+ * asked for; many of them, as a stencil has, read lines that others have read before. And a CPU
+ * keeps no more than some tens of stores that wait for lines, and they leave it in order: those of
+ * the warp's index, one between two others, take a third of it. So where a kernel only streams, the
+ * lines that the next warps will store to are asked for. */
 #include <stddef.h>
 #include <string.h>
 
@@ -31,8 +34,9 @@ enum {
     MIN_STRIDE = 512,   /* closer ones read parts of the same rows */
     PIECES_AHEAD = 96,  /* bytes, from a piece of a row to the one that is prefetched: more
                             drives others out of the cache, where rows are a power of two of bytes */
-    STORED_AHEAD = 512, /* bytes, from what a warp stores to what is prefetched */
-    MIN_STORED = 32,    /* bytes that a warp stores, else it is not a vector of lanes */
+    READ_AHEAD = 1024,  /* bytes, from what a warp reads to what is prefetched, */
+    STORED_AHEAD = 512, /* and from what it stores */
+    MIN_STREAMED = 32,  /* bytes of these, else it is not a vector of lanes */
     RAISED_DEPTH = 8,   /* of an address that is computed where its block begins */
     MAX_DEPTH = 24,     /* of an address's expression */
     MAX_PHIS = 16,
@@ -40,7 +44,8 @@ enum {
     MAX_PREFETCHES = 64 /* of a kernel */
 };
 
-/* Executed once; a loop's loads that fill a tile; stores of a kernel that only streams. */
+/* Executed once; a loop's loads that fill a tile; loads of a kernel that has few of them, and
+ * stores of one that only streams. */
 enum mark { ONCE, FILLING, STREAMED, MARKS };
 
 static unsigned metadata_kind(LLVMModuleRef m, enum mark mark)
@@ -68,8 +73,9 @@ void prefetch_mark(struct codegen *cg, LLVMValueRef access, unsigned space)
 {
     const struct jkernel *k = cg->k;
     bool loads = LLVMIsALoadInst(access) != NULL, stores = LLVMIsAStoreInst(access) != NULL;
-    if (space == PTX_SPACE_GLOBAL && stores && cg->mask == NULL && !k->opt->checked &&
-        batch_only_streams(cg)) {
+    bool streams = (stores && batch_only_streams(cg)) ||
+                   (loads && batch_reads_few(cg) && cg->cur != NULL && cg->cur->depth == 0);
+    if (space == PTX_SPACE_GLOBAL && streams && cg->mask == NULL && !k->opt->checked) {
         LLVMSetMetadata(access, metadata_kind(cg->alu.module, STREAMED), cg->md.empty);
         return;
     }
@@ -374,25 +380,27 @@ static void rise(LLVMBuilderRef b, LLVMValueRef v, LLVMBasicBlockRef block, LLVM
     LLVMPositionBuilderBefore(b, *first);
 }
 
-/* For a store of a kernel that only streams. Where the block begins, if it can be there: LLVM
- * orders what is between a store and other accesses of memory worse. */
-static unsigned prefetch_stored(LLVMBuilderRef b, LLVMModuleRef m, LLVMValueRef store,
-                                uint64_t bytes)
+/* For an access that goes through memory. Where the block begins, if it can be there: LLVM orders
+ * what is between a store and other accesses of memory worse. */
+static unsigned prefetch_streamed(LLVMBuilderRef b, LLVMModuleRef m, LLVMValueRef access,
+                                  uint64_t bytes)
 {
-    LLVMValueRef p = LLVMGetOperand(store, 1);
-    LLVMBasicBlockRef block = LLVMGetInstructionParent(store);
+    LLVMValueRef p = LLVMGetOperand(access, (unsigned)pointer_operand(access));
+    bool writes = LLVMIsAStoreInst(access) != NULL;
+    LLVMBasicBlockRef block = LLVMGetInstructionParent(access);
     LLVMValueRef first = LLVMGetFirstInstruction(block);
     while (LLVMIsAPHINode(first) != NULL)
         first = LLVMGetNextInstruction(first);
-    LLVMPositionBuilderBefore(b, store);
+    LLVMPositionBuilderBefore(b, access);
     if (can_rise(p, block, RAISED_DEPTH)) {
         LLVMPositionBuilderBefore(b, first);
         rise(b, p, block, &first);
     }
     LLVMContextRef c = LLVMGetModuleContext(m);
-    LLVMValueRef ahead = LLVMConstInt(LLVMInt64TypeInContext(c), STORED_AHEAD, false);
+    LLVMValueRef ahead =
+        LLVMConstInt(LLVMInt64TypeInContext(c), writes ? STORED_AHEAD : READ_AHEAD, false);
     p = LLVMBuildGEP2(b, LLVMInt8TypeInContext(c), p, &ahead, 1, "");
-    return prefetch_lines(b, m, p, bytes, true, 1);
+    return prefetch_lines(b, m, p, bytes, writes, 1);
 }
 
 bool prefetch_insert(LLVMModuleRef m, LLVMTargetDataRef data, bool by_panels)
@@ -410,8 +418,8 @@ bool prefetch_insert(LLVMModuleRef m, LLVMTargetDataRef data, bool by_panels)
                 continue;
             bool writes = LLVMIsAStoreInst(i) != NULL;
             uint64_t bytes = LLVMABISizeOfType(data, LLVMTypeOf(writes ? LLVMGetOperand(i, 0) : i));
-            if (bytes >= MIN_STORED && LLVMGetMetadata(i, kind[STREAMED]) != NULL)
-                count += prefetch_stored(t.b, m, i, bytes);
+            if (bytes >= MIN_STREAMED && LLVMGetMetadata(i, kind[STREAMED]) != NULL)
+                count += prefetch_streamed(t.b, m, i, bytes);
             else if (bytes >= LINE && LLVMGetMetadata(i, kind[ONCE]) != NULL)
                 count += prefetch(&t, m, i, bytes, ONCE);
             else if (!by_panels && LLVMGetMetadata(i, kind[FILLING]) != NULL)

@@ -24,11 +24,14 @@
 
 struct block_batch {
     bool streams;        /* memory is gone through in the order of lanes alone */
+    bool reads_few;      /* few loads go through it, so that each has lines of its own */
     int32_t warps;       /* after which the next block goes on */
     LLVMValueRef frames; /* where warps interleave: the frames of a group's warps, else NULL */
     uint32_t stride;     /* ... from one of them to the next */
     uint32_t group;      /* ... and the blocks that run side by side */
 };
+
+enum { FEW_LOADS = 4 };
 
 /* Blocks whose warps interleave, and bytes of their frames; and of the frames of those that share a
  * counter, which are not to drive out of the first cache what their warps have read. */
@@ -72,6 +75,23 @@ static bool may_batch(const struct ptx_instr *i)
     }
 }
 
+static const struct ptx_operand *address_of(const struct ptx_instr *i)
+{
+    return &i->operands[i->op == PTX_OP_ld ? jit_ndst(i) : 0];
+}
+
+/* Does the load or store go through global memory in the order of lanes? */
+static bool goes_through(const struct jkernel *k, const struct jblock *blk,
+                         const struct ptx_instr *i)
+{
+    unsigned space = mem_space(i);
+    struct uniformity s = address_uniformity(k, address_of(i));
+    unsigned bytes =
+        ptx_type_bits((enum ptx_type)i->types[i->ntypes - 1]) / 8 * (i->vec ? i->vec : 1u);
+    return (space == PTX_SPACE_GLOBAL || space == PTX_SPACE_GENERIC) && blk->depth == 0 &&
+           s.seg != SEG_NONE && s.stride >= 0 && s.stride <= (int64_t)bytes;
+}
+
 /* Does the instruction not access memory, or go through it in the order of lanes? */
 static bool instr_streams(const struct jkernel *k, const struct jblock *blk,
                           const struct ptx_instr *i)
@@ -82,15 +102,10 @@ static bool instr_streams(const struct jkernel *k, const struct jblock *blk,
         return true;
     if (i->op != PTX_OP_ld && i->op != PTX_OP_st)
         return false;
+    struct uniformity s = address_uniformity(k, address_of(i));
     unsigned space = mem_space(i);
-    const struct ptx_operand *at = &i->operands[i->op == PTX_OP_ld ? jit_ndst(i) : 0];
-    struct uniformity s = address_uniformity(k, at);
-    if (space == PTX_SPACE_PARAM || (space == PTX_SPACE_CONST && is_uniform(&s)))
-        return true;
-    unsigned bytes =
-        ptx_type_bits((enum ptx_type)i->types[i->ntypes - 1]) / 8 * (i->vec ? i->vec : 1u);
-    return (space == PTX_SPACE_GLOBAL || space == PTX_SPACE_GENERIC) && blk->depth == 0 &&
-           s.seg != SEG_NONE && s.stride >= 0 && s.stride <= (int64_t)bytes;
+    return space == PTX_SPACE_PARAM || (space == PTX_SPACE_CONST && is_uniform(&s)) ||
+           goes_through(k, blk, i);
 }
 
 /* Warps of a row of threads, or of as many rows as one warp holds; 0: neither is a whole number. */
@@ -127,6 +142,7 @@ void batch_init(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
     bool streams = true;
+    int loads = 0;
     if ((k->opt->checked & (JIT_CHECKS_THREADS | JIT_CHECKS_DEFINED)) !=
         0) /* a block's are told of by themselves */
         return;
@@ -139,12 +155,15 @@ void batch_init(struct codegen *cg)
         for (int32_t n = 0; n < blk->count; n++) {
             if (!may_batch(&k->instrs[blk->first + n]))
                 return;
-            streams = streams && instr_streams(k, blk, &k->instrs[blk->first + n]);
+            const struct ptx_instr *i = &k->instrs[blk->first + n];
+            streams = streams && instr_streams(k, blk, i);
+            loads += i->op == PTX_OP_ld && goes_through(k, blk, i);
         }
     }
     int32_t row = warps_per_row(k);
     cg->batch = arena_alloc(&k->arena, sizeof *cg->batch);
     cg->batch->streams = streams;
+    cg->batch->reads_few = loads <= FEW_LOADS;
     cg->batch->warps = streams && row > 0 && row < k->nwarps ? row : k->nwarps;
     if (k->nresume == 1)
         return;
@@ -164,6 +183,8 @@ bool batch_only_streams(const struct codegen *cg)
 {
     return cg->batch != NULL && cg->batch->streams;
 }
+
+bool batch_reads_few(const struct codegen *cg) { return cg->batch != NULL && cg->batch->reads_few; }
 
 bool batch_abreast(const struct codegen *cg)
 {

@@ -175,6 +175,8 @@ void batch_init(struct codegen *cg);
 bool batch_streams(const struct codegen *cg);
 /* Does the kernel go through memory in the order of lanes alone, and a call through its blocks? */
 bool batch_only_streams(const struct codegen *cg);
+/* Does it without barriers, and do few loads go through memory in the order of lanes? */
+bool batch_reads_few(const struct codegen *cg);
 /* Do the warps of several blocks of a call go through the kernel side by side? */
 bool batch_abreast(const struct codegen *cg);
 /* The regions of such a kernel: one, or two where warps interleave. */
