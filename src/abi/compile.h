@@ -41,7 +41,7 @@ enum jit_order {
  */
 struct jit_options {
     uint32_t ntid[3];    /* block shape; 0,0,0: any shape (slower code) */
-    uint32_t grid_small; /* 1: nctaid.x * ntid.x <= 2^31 - 1, so thread indices cannot wrap */
+    uint32_t grid_small; /* 1: nctaid.x * ntid.x <= JIT_GRID_SMALL_MAX: indices cannot wrap */
     uint32_t tier;       /* enum jit_tier */
     uint32_t checked;    /* bits of enum jit_checks */
     uint32_t lineinfo;   /* keep source lines */

@@ -21,6 +21,10 @@
 
 enum { JIT_ABI_VERSION = 19, JIT_WARP = 32 };
 
+/* The most threads along x of a grid that counts as small: indices cannot wrap around there, nor
+ * when a program adds a little to them, less than JIT_GRID_MARGIN. */
+enum { JIT_GRID_MARGIN = 1 << 18, JIT_GRID_SMALL_MAX = INT32_MAX - JIT_GRID_MARGIN };
+
 struct jit_block {
     const uint8_t *params; /* kernel parameters at their PTX offsets */
     uint8_t *shared;       /* static shared memory first, then the dynamic part; 128-byte aligned

@@ -468,7 +468,7 @@ CUresult launch_shape_check(CUfunction f, const uint32_t grid[3], const uint32_t
 /* Whether indices of threads along x cannot wrap around, which code is specialised on. */
 static inline bool grid_is_small(const uint32_t grid[3], const uint32_t block[3])
 {
-    return (uint64_t)grid[0] * block[0] <= INT32_MAX;
+    return (uint64_t)grid[0] * block[0] <= JIT_GRID_SMALL_MAX;
 }
 
 /* How many neighbouring blocks in x of such a grid are run as one, whose rows are those of a warp

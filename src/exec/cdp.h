@@ -49,7 +49,7 @@ enum { CDP_STREAM_NULL = 0, CDP_STREAM_TAIL = 3, CDP_STREAM_FIRE_AND_FORGET = 4 
 struct cdp_variant {
     struct grid_kernel *kernel;
     uint32_t block[3];    /* the shape */
-    bool small;           /* good only while grid.x * block.x fits into 31 bits */
+    bool small;           /* good only for a grid of JIT_GRID_SMALL_MAX threads along x */
     uint32_t dynamic_max; /* bytes of dynamic shared memory that a launch may ask for */
     uint32_t param_bytes;
     uint32_t cluster[3];       /* blocks of a cluster, which must divide the grid; 0: none */

@@ -93,7 +93,7 @@ static bool variant_fits(const struct cdp_variant *f, const struct request *q)
     return f->block[0] == q->block[0] && f->block[1] == q->block[1] && f->block[2] == q->block[2] &&
            q->shared <= f->dynamic_max && q->grid[0] > 0 && q->grid[1] - 1 < 65535 &&
            q->grid[2] - 1 < 65535 &&
-           (uint64_t)q->grid[0] * q->block[0] <= (f->small ? 2147483647u : UINT64_MAX) &&
+           (uint64_t)q->grid[0] * q->block[0] <= (f->small ? JIT_GRID_SMALL_MAX : UINT64_MAX) &&
            (f->cluster[0] == 0 ||
             (q->grid[0] % f->cluster[0] == 0 && q->grid[1] % f->cluster[1] == 0 &&
              q->grid[2] % f->cluster[2] == 0));

@@ -1,7 +1,8 @@
 #!/bin/sh
 # usage: shared_rows.sh WEIR: warps that read the same rows in a loop take turns there, also those of one column where a
-# row of the block is several warps. Where several warps side by side load more than there are registers, each one's sums
-# are made before the next one's loads.
+# row of the block is several warps, and those that march through memory, reading many rows and writing one. Where several
+# warps side by side load more than there are registers, each one's sums are made before the next one's loads. A guard may
+# compare an index with a number added.
 set -eu
 weir=$1
 dir=$(mktemp -d)
@@ -34,12 +35,45 @@ mul.wide.s32 %q, %z, 4; add.s64 %q, %c, %q; st.global.f32 [%q], %s; ret;
 }
 PTX
 }
+# march NAME ROWS BY GUARD: a loop over rows at a distance of BY bytes, so many above each other, of threads of which
+# x+4 is less than n
+march()
+{
+    cat <<PTX
+.visible .entry $1(.param .u64 a, .param .u64 b, .param .u32 n)
+.reqntid 32, 8, 1
+{
+.reg .b32 %r<12>, %x, %y, %z, %i, %n; .reg .f32 %v, %s; .reg .b64 %a, %b, %d, %p, %q; .reg .pred %more, %out;
+ld.param.u64 %a, [a]; ld.param.u64 %b, [b]; ld.param.u32 %n, [n];
+mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.s32 %x, %r1, %r2, %r3;
+add.s32 %r8, %x, 4; setp.ge.s32 %out, %r8, %n; $4
+mov.u32 %r4, %ctaid.y; mov.u32 %r5, %ntid.y; mov.u32 %r6, %tid.y; mad.lo.s32 %y, %r4, %r5, %r6;
+mad.lo.s32 %z, %y, 512, %r8; mul.wide.s32 %d, %z, 4; add.s64 %p, %a, %d; add.s64 %q, %b, %d; mov.u32 %i, 0;
+LOOP:
+mov.f32 %s, 0f00000000;
+PTX
+    row=0
+    while [ $row -lt "$2" ]; do
+        echo "ld.global.f32 %v, [%p+$((row * 2048))]; add.f32 %s, %s, %v;"
+        row=$((row + 1))
+    done
+    cat <<PTX
+st.global.f32 [%q], %s; add.s64 %p, %p, $3; add.s64 %q, %q, $3;
+add.s32 %i, %i, 1; setp.lt.u32 %more, %i, %n; @%more bra LOOP;
+END: ret;
+}
+PTX
+}
 {
     printf '.version 8.0\n.target sm_80\n.address_size 64\n'
     kernel row 32 8 1
     kernel columns 64 8 1
     kernel single 256 1 1
     kernel many 32 16 8
+    march marches 8 262144 ''
+    march guarded 8 262144 '@%out bra END;'
+    march few 4 262144 ''
+    march near 8 128 ''
 } > "$dir/rows.ptx"
 
 . "$(dirname "$0")/expect.sh"
@@ -50,6 +84,10 @@ turns()
 turns row some
 turns columns some
 turns single no
+turns marches some
+turns guarded some
+turns few no
+turns near no
 # without AVX-512 warps are not side by side here
 "$weir" dump --ir --kernel many "$dir/rows.ptx" | grep -q '^jammed' &&
     expect --ir "$dir/rows.ptx" 'asm sideeffect ""' 'warps that end before the next' many some

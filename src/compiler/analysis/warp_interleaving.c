@@ -12,7 +12,12 @@
  *
  * Chosen is an innermost loop of a kernel without barriers of its own if all warps take the same
  * path, if the loop only reads, and if it reads rows, different ones in each iteration, that are
- * the same for all warps. */
+ * the same for all warps.
+ *
+ * Or it marches, as stencils of three dimensions do along z: it writes rows, reads many more, and
+ * is elsewhere in each iteration. Rows that a warp reads above and below its own are those that its
+ * neighbours read, while it has long left those it has read itself. A warp that marches to the end
+ * alone fetches each row anew, from another page each time. */
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/passes.h"
 
@@ -22,6 +27,13 @@ enum { MAX_INSTRUCTIONS = 400, MIN_WARPS = 4 };
 /* Rows that a warp reads from barrier to barrier. The next warps find them in the first cache, or,
  * as rows of a matrix often share a set of it, which has eight to twelve ways, in the second. */
 enum { ROWS = 16 };
+
+/* Of a loop that marches: the same, which its neighbours read soon after; how far it is elsewhere,
+ * in bytes; and how many rows it reads at least. With fewer, of a small radius, it did not pay. */
+enum { FAR_ROWS = 32, FAR = 1024, LEAST_FAR = 6 };
+
+/* Bytes of memory that the lanes of a warp have in common, at least. */
+enum { ROW = 128 };
 
 /* Do all warps load from the same addresses, a row of memory for the lanes of a warp? */
 static bool shared_row(const struct jkernel *k, const struct ptx_instr *i)
@@ -75,6 +87,74 @@ static bool address_moves(const struct jkernel *k, const struct ptx_instr *load,
     return false;
 }
 
+/* ---- loops that march ---- */
+
+static const struct ptx_operand *accessed(const struct ptx_instr *i)
+{
+    bool access = i->op == PTX_OP_ld || i->op == PTX_OP_st;
+    return access ? &i->operands[i->op == PTX_OP_ld ? jit_ndst(i) : 0] : NULL;
+}
+
+/* Does it access a row of memory that lies far from the one of the iteration before? */
+static bool far_row(const struct jkernel *k, const struct ptx_instr *i, int32_t h)
+{
+    const struct ptx_operand *at = accessed(i);
+    struct jgrowth g;
+    if (at == NULL || at->kind != PTX_OPR_MEM || at->reg < 0)
+        return false;
+    if (i->nspaces > 0 && i->spaces[0] != PTX_SPACE_GLOBAL && i->spaces[0] != PTX_SPACE_GENERIC)
+        return false;
+    const struct uniformity *u = &k->regs[at->reg].uniformity;
+    return !is_uniform(u) && u->seg == SEG_WARP && jit_loop_growth(k, h, at->reg, &g) &&
+           (g.step >= 0 || g.factor >= 0 || g.times >= FAR || g.times <= -FAR);
+}
+
+struct rows {
+    bool writes;
+    int32_t count; /* of those that are read, */
+    struct row {
+        int32_t reg;
+        int64_t offset;
+    } at[FAR_ROWS]; /* and these */
+};
+
+static void count_row(struct rows *rows, const struct ptx_operand *at)
+{
+    for (int32_t r = 0; r < rows->count; r++) {
+        int64_t between = at->offset - rows->at[r].offset;
+        if (rows->at[r].reg == at->reg && between < ROW && between > -ROW)
+            return;
+    }
+    if (rows->count < FAR_ROWS)
+        rows->at[rows->count++] = (struct row){at->reg, at->offset};
+}
+
+/* How many rows does an iteration of the loop of header h read; 0: it does not march. */
+static int32_t far_rows(const struct jkernel *k, int32_t h, const uint64_t *partial)
+{
+    struct rows rows = {0};
+    int32_t last = jit_innermost_end(k, h);
+    for (int32_t b = h; b <= last; b++) {
+        const struct jblock *blk = &k->blocks[b];
+        if (!blk->converged || bit_get(partial, b))
+            return 0;
+        for (int32_t n = 0; n < blk->count; n++) {
+            const struct ptx_instr *i = &k->instrs[blk->first + n];
+            if (i->op != PTX_OP_st && !only_reads(i))
+                return 0;
+            if (!far_row(k, i, h))
+                continue;
+            if (i->op == PTX_OP_st)
+                rows.writes = true;
+            else
+                count_row(&rows, accessed(i));
+        }
+    }
+    return last >= h && rows.writes && rows.count >= LEAST_FAR ? rows.count : 0;
+}
+
+/* ---- which loop ---- */
+
 /* How many rows does an iteration of the loop of header h read; 0: it is not worth it. */
 static int32_t rows_of(const struct jkernel *k, int32_t h, const uint64_t *partial)
 {
@@ -94,19 +174,29 @@ static int32_t rows_of(const struct jkernel *k, int32_t h, const uint64_t *parti
     return last >= h ? rows : 0;
 }
 
-/* Finds a loop in which all warps of a column read the same rows; 0: there is none. */
+/* The iterations from barrier to barrier. */
+static int32_t iterations(int32_t rows, int32_t most)
+{
+    int32_t n = ROWS;
+    while (n > 1 && n * rows > most)
+        n /= 2;
+    return n;
+}
+
+/* Finds a loop in which all warps of a column read the same rows, or that marches; 0: none. */
 static int32_t find_loop(struct jkernel *k, bool columns)
 {
     const uint64_t *partial = jit_same_by_lane(k, columns);
     int32_t found = 0;
     for (int32_t h = 0; h < k->nblocks && found == 0; h++) {
-        int32_t rows = k->blocks[h].loop == h ? rows_of(k, h, partial) : 0;
-        if (rows == 0)
+        if (k->blocks[h].loop != h)
+            continue;
+        int32_t rows = rows_of(k, h, partial);
+        int32_t far = rows == 0 && k->opt->checked == 0 ? far_rows(k, h, partial) : 0;
+        if (rows + far == 0)
             continue;
         found = k->blocks[h].first + 1;
-        for (k->barrier_iterations = ROWS; k->barrier_iterations * rows > ROWS;)
-            k->barrier_iterations /= 2;
-        k->barrier_iterations = k->barrier_iterations > 1 ? k->barrier_iterations : 1;
+        k->barrier_iterations = rows > 0 ? iterations(rows, ROWS) : iterations(far, FAR_ROWS);
     }
     for (size_t r = 0; r < k->nregs; r++)
         k->regs[r].same = false;

@@ -10,13 +10,16 @@
  * maximum of such) with a value that the block has in common. Indices grow with the thread, so a
  * comparison that holds for the first and for the last thread of the block holds for those between:
  * both are computed. They do not wrap around: grids have 65535 blocks at most in y and z, and in x
- * as many as grid_small says. */
+ * as many as grid_small says, which allows for what programs add to an index. */
 #include <stdlib.h>
 
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/front/flatten.h"
 
 enum { MOST_GUARDS = 4, MOST_DEPTH = 12, MOST_SEEN = 60 };
+
+/* What may be added to an index: as often as MOST_DEPTH, it is less than JIT_GRID_MARGIN. */
+enum { MOST_OFFSET = 1 << 14 };
 
 struct whole {
     struct jkernel *k;
@@ -126,8 +129,21 @@ static bool is_index_along(const struct whole *w, const struct ptx_instr *i, int
             (is_first(w, b, d) && is_special(w, a, PTX_SR_tid, d)));
 }
 
-/* A number from 0 to INT32_MAX that grows, or stays, with each index of the thread. */
-static bool grows(const struct whole *w, const struct ptx_operand *o, int depth)
+/* Is it a register and a small number? What is added to indices does not make them wrap around:
+ * where grid_small holds, these are that much smaller. */
+static bool is_offset(const struct ptx_instr *i, bool *negative)
+{
+    if (i->op != PTX_OP_add || i->nmods != 0 || i->noperands != 3 || !is_word(i) ||
+        i->operands[1].kind != PTX_OPR_REG || i->operands[2].kind != PTX_OPR_IMM)
+        return false;
+    int32_t by = (int32_t)i->operands[2].imm;
+    *negative |= by < 0;
+    return by >= -MOST_OFFSET && by <= MOST_OFFSET;
+}
+
+/* A number, to INT32_MAX, that grows, or stays, with each index of the thread; *negative: it may be
+ * less than 0. */
+static bool grows(const struct whole *w, const struct ptx_operand *o, int depth, bool *negative)
 {
     const struct ptx_instr *i = def_of(w, o);
     if (i == NULL || depth == MOST_DEPTH)
@@ -138,16 +154,21 @@ static bool grows(const struct whole *w, const struct ptx_operand *o, int depth)
     switch (i->op) {
     case PTX_OP_mov:
         return i->noperands == 2 && is_word(i) && i->operands[1].kind == PTX_OPR_REG &&
-               grows(w, &i->operands[1], depth + 1);
+               grows(w, &i->operands[1], depth + 1, negative);
+    case PTX_OP_add:
+        return is_offset(i, negative) && grows(w, &i->operands[1], depth + 1, negative);
     case PTX_OP_cvt: /* to 64 bits */
         return i->ntypes == 2 && i->nmods == 0 && i->noperands == 2 &&
                (i->types[0] == PTX_U64 || i->types[0] == PTX_S64) &&
                (i->types[1] == PTX_U32 || i->types[1] == PTX_S32) &&
-               grows(w, &i->operands[1], depth + 1);
+               grows(w, &i->operands[1], depth + 1, negative) &&
+               (!*negative || (i->types[0] == PTX_S64 && i->types[1] == PTX_S32));
     case PTX_OP_min:
     case PTX_OP_max:
         return is_word(i) && i->nmods == 0 && i->noperands == 3 &&
-               grows(w, &i->operands[1], depth + 1) && grows(w, &i->operands[2], depth + 1);
+               grows(w, &i->operands[1], depth + 1, negative) &&
+               grows(w, &i->operands[2], depth + 1, negative) &&
+               (!*negative || i->types[0] == PTX_S32);
     default: return false;
     }
 }
@@ -178,7 +199,10 @@ static bool is_told(struct whole *w, const struct ptx_operand *pred, bool want, 
     if (!orders(i))
         return false;
     const struct ptx_operand *a = &i->operands[1], *b = &i->operands[2];
-    return (grows(w, a, 0) && is_common(w, b, 0)) || (is_common(w, a, 0) && grows(w, b, 0));
+    bool negative = false;
+    return ((grows(w, a, 0, &negative) && is_common(w, b, 0)) ||
+            (is_common(w, a, 0) && grows(w, b, 0, &negative))) &&
+           (!negative || i->types[0] == PTX_S32 || i->types[0] == PTX_S64);
 }
 
 /* ---- the guards ---- */

@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-enum guard { EITHER, EACH, INSIDE, LARGER, WIDE, UNSIGNED, BELOW, GUARDS };
+enum guard { EITHER, EACH, INSIDE, LARGER, WIDE, UNSIGNED, BELOW, AFTER, BEFORE, BETWEEN, GUARDS };
 
 template <guard G> static __device__ bool leaves(int x, int y, int width, int height)
 {
@@ -14,6 +14,10 @@ template <guard G> static __device__ bool leaves(int x, int y, int width, int he
     case WIDE: return (size_t)x >= (size_t)width || (size_t)y >= (size_t)height;
     case UNSIGNED: return (unsigned)x >= (unsigned)width || (unsigned)y > (unsigned)height - 1;
     case BELOW: return x >= width || y >= height || x < 3 || 5 > y;
+    case AFTER: return max(x + 3, y + 4) >= width || y + 2000 >= (unsigned)height + 2000;
+    case BEFORE: return x - 3 >= width || (long long)(y - 5) >= height;
+    case BETWEEN:
+        return (unsigned)(x - 3) >= (unsigned)width || (unsigned)(y - 40) < (unsigned)height;
     default: return x >= width || y >= height;
     }
 }
@@ -47,6 +51,9 @@ static bool stays(guard g, int x, int y, int width, int height)
     case WIDE: return (size_t)x < (size_t)width && (size_t)y < (size_t)height;
     case UNSIGNED: return (unsigned)x < (unsigned)width && (unsigned)y <= (unsigned)height - 1;
     case BELOW: return x >= 3 && y >= 5 && x < width && y < height;
+    case AFTER: return x < width - 3 && y < width - 4 && y + 2000u < (unsigned)height + 2000;
+    case BEFORE: return x - 3 < width && y - 5ll < height;
+    case BETWEEN: return x - 3u < (unsigned)width && y - 40u >= (unsigned)height;
     default: return x < width && y < height;
     }
 }
