@@ -1,13 +1,15 @@
 /* float_sums: adds to memory what a call has collected of sums of floats (abi/kernel_abi.h).
  *
  * A sum of floats depends on its order, and a GPU's is a sequence of additions, each rounded. So
- * what lanes add is kept as it is, number by number, and added here: to copies of the pages, one
+ * what lanes add is kept as it is, number by number, and added here: to copies of the elements, one
  * after the other, and then each element that has changed is exchanged for what memory had. That is
  * one of the sequences in which the additions could have come. Where an element has changed
  * meanwhile, its numbers are added anew.
  *
- * One thread at a time does this: two that add to the same pages would only undo each other's work.
- * What is right does not depend on that, as others may change the same memory by other means. */
+ * Two threads that add to the same elements would only undo each other's work. So where few run a
+ * grid, one adds at a time, to all its pages. Many sort their numbers by parts of the pages first,
+ * and one thread at a time adds to a part. What is right does not depend on that, as others may
+ * change the same memory by other means. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,20 @@ enum {
     PAUSE = 15,  /* then so many calls do without */
     KERNELS = 16,
     PATIENCE = 1 << 20, /* looks at whose turn it is */
+    MANY = 4,           /* threads that sort by parts */
+    PART = 1024 / 4,    /* elements of a part */
+    PARTS = ELEMENTS / PART,
+    ALL = PARTS,
+    TURNS = 128,
+};
+
+/* Numbers by parts, in each in the order in which they came. */
+struct sorted_sums {
+    struct sum_number {
+        float value;
+        uint32_t place;
+    } numbers[RECORDS * JIT_WARP];
+    uint32_t end[PARTS + 1]; /* of each part; the last is of lanes that add nothing */
 };
 
 struct float_sums {
@@ -35,33 +51,45 @@ struct float_sums {
     uint8_t todo[ELEMENTS + 1]; /* elements of which the numbers are to be added */
     uint32_t pages;             /* a bit for each that was touched */
     struct {
-        uint64_t start; /* the last call's pages */
-        uint32_t pause; /* calls that are to do without */
-    } last[KERNELS];    /* by kernel */
-    bool used;          /* by a call */
+        uint64_t start;         /* the last call's pages */
+        uint32_t pause;         /* calls that are to do without */
+    } last[KERNELS];            /* by kernel */
+    bool used;                  /* by a call */
+    struct turn *turn;          /* that the thread has, or NULL */
+    struct sorted_sums *sorted; /* or NULL */
 };
 
-static struct grid_worker *_Atomic owner; /* who adds now */
+/* Who adds now: to a part of memory, or to all pages of a call. */
+static struct turn {
+    _Alignas(64) struct grid_worker *_Atomic owner;
+} turns[TURNS], whole_turn;
 
-/* Waits for its turn, but not for ever: in a forked child the owner may be gone. */
-static void take_turn(struct grid_worker *w)
+static bool try_turn(struct grid_worker *w, struct turn *t)
 {
-    for (unsigned tries = 0; tries < PATIENCE; tries++) {
-        struct grid_worker *none = NULL;
-        if (atomic_compare_exchange_weak_explicit(&owner, &none, w, memory_order_acquire,
-                                                  memory_order_relaxed))
-            return;
-        if (tries % 64 == 63)
-            sched_yield();
-        else
-            pause_cpu();
-    }
+    struct grid_worker *none = NULL;
+    if (atomic_load_explicit(&t->owner, memory_order_relaxed) != NULL ||
+        !atomic_compare_exchange_strong_explicit(&t->owner, &none, w, memory_order_acquire,
+                                                 memory_order_relaxed))
+        return false;
+    w->sums->turn = t;
+    return true;
+}
+
+/* False after many tries: in a forked child the owner may be gone. */
+static bool wait_a_little(unsigned *tries)
+{
+    if (++*tries % 64 == 63)
+        sched_yield();
+    else
+        pause_cpu();
+    return *tries < PATIENCE;
 }
 
 static void end_turn(struct grid_worker *w)
 {
-    if (atomic_load_explicit(&owner, memory_order_relaxed) == w)
-        atomic_store_explicit(&owner, NULL, memory_order_release);
+    if (w->sums->turn != NULL)
+        atomic_store_explicit(&w->sums->turn->owner, NULL, memory_order_release);
+    w->sums->turn = NULL;
 }
 
 void float_sums_abandon(struct grid_worker *w)
@@ -74,6 +102,8 @@ void float_sums_abandon(struct grid_worker *w)
 
 void float_sums_free(struct grid_worker *w)
 {
+    if (w->sums != NULL)
+        free(w->sums->sorted);
     free(w->sums);
     w->sums = NULL;
 }
@@ -127,24 +157,24 @@ static void add_each(struct float_sums *f, const struct jit_float_sums *s, const
     }
 }
 
-/* ---- page by page ---- */
+/* ---- many at a time ---- */
 
 /* May a sum with these bits be a subnormal? (codegen/memory/atomic_groups.c) */
 static bool is_small(uint32_t bits) { return (bits & 0x7fffffff) - 1 < ((127u - 102) << 23) - 1; }
 
-/* Copies the pages. False: an element is so small that sums may be subnormal. */
-static bool copy_pages(struct float_sums *f, const struct jit_float_sums *s)
+/* Copies the elements. False: one is so small that sums may be subnormal. */
+static bool copy_elements(struct float_sums *f, uint64_t start, uint64_t from, uint64_t to)
 {
     bool small = false;
-    for (uint64_t at = 0; at < s->size / 4; at++) {
-        f->old[at] = __atomic_load_n((uint32_t *)s->start + at, __ATOMIC_RELAXED);
+    for (uint64_t at = from; at < to; at++) {
+        f->old[at] = __atomic_load_n((uint32_t *)start + at, __ATOMIC_RELAXED);
         small |= is_small(f->old[at]);
     }
-    memcpy(f->sum, f->old, s->size);
+    memcpy(&f->sum[from], &f->old[from], (to - from) * 4);
     return !small;
 }
 
-static float *sum_at(struct float_sums *f, uint16_t place)
+static float *sum_at(struct float_sums *f, uint32_t place)
 {
     return (float *)((char *)f->sum + place);
 }
@@ -187,16 +217,17 @@ static bool exchange_one(struct float_sums *f, uint64_t start, uint64_t at)
 }
 
 /* Exchanges the elements in `todo` that have a sum of their own; those that have changed stay
- * there. How many there were, and in *left how many stay. */
-static uint64_t exchange(struct float_sums *f, const struct jit_float_sums *s, uint64_t *left)
+ * there. How many there were, and in *left how many stay. Both ends are even. */
+static uint64_t exchange(struct float_sums *f, uint64_t start, uint64_t from, uint64_t to,
+                         uint64_t *left)
 {
     uint64_t changed = 0;
     *left = 0;
-    for (uint64_t at = 0; at < s->size / 4; at += 2) {
+    for (uint64_t at = from; at < to; at += 2) {
         uint64_t old, sum;
         uint16_t todo;
         if (at % 16 == 0) /* which other cores may have */
-            __builtin_prefetch((uint32_t *)s->start + at + AHEAD, 1);
+            __builtin_prefetch((uint32_t *)start + at + AHEAD, 1);
         memcpy(&old, &f->old[at], sizeof old);
         memcpy(&sum, &f->sum[at], sizeof sum);
         memcpy(&todo, &f->todo[at], sizeof todo);
@@ -206,14 +237,13 @@ static uint64_t exchange(struct float_sums *f, const struct jit_float_sums *s, u
         }
         changed += 2;
         if (todo == 0x101 &&
-            __atomic_compare_exchange_n((uint64_t *)((uint32_t *)s->start + at), &old, sum, false,
+            __atomic_compare_exchange_n((uint64_t *)((uint32_t *)start + at), &old, sum, false,
                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
             f->todo[at] = f->todo[at + 1] = 0;
             continue;
         }
         for (uint64_t e = at; e < at + 2; e++) {
-            if (f->todo[e] &&
-                (memcmp(&f->old[e], &f->sum[e], 4) == 0 || exchange_one(f, s->start, e)))
+            if (f->todo[e] && (memcmp(&f->old[e], &f->sum[e], 4) == 0 || exchange_one(f, start, e)))
                 f->todo[e] = 0;
             *left += f->todo[e];
         }
@@ -221,21 +251,166 @@ static uint64_t exchange(struct float_sums *f, const struct jit_float_sums *s, u
     return changed;
 }
 
-/* False: there were few numbers for each. */
-static bool add_pages(struct float_sums *f, struct jit_float_sums *s)
+/* Adds numbers of a part, as add_run does. */
+static inline void add_sorted(struct float_sums *f, const struct sum_number *n, uint32_t count)
+{
+    uint32_t at = 0;
+    for (uint32_t differs; at + RUN <= count; at += RUN) {
+        differs = 0;
+        for (int l = 1; l < RUN; l++)
+            differs |= n[at + l].place ^ n[at].place;
+        float *to = sum_at(f, n[at].place), x = *to;
+        if (differs == 0) {
+            for (int l = 0; l < RUN; l++)
+                x = x + n[at + l].value;
+            *to = x;
+            continue;
+        }
+        for (int l = 0; l < RUN; l++) {
+            to = sum_at(f, n[at + l].place);
+            *to = *to + n[at + l].value;
+        }
+    }
+    for (; at < count; at++) {
+        float *to = sum_at(f, n[at].place);
+        *to = *to + n[at].value;
+    }
+}
+
+static uint32_t first_of(const struct sorted_sums *o, uint32_t part)
+{
+    return part == 0 ? 0 : o->end[part - 1];
+}
+
+static void add_part_of(struct float_sums *f, uint32_t part)
+{
+    const struct sorted_sums *o = f->sorted;
+    uint32_t first = first_of(o, part);
+    add_sorted(f, &o->numbers[first], o->end[part] - first);
+}
+
+/* Adds the numbers of a part, or ALL, to the elements from `from` to `to`. How many have changed.
+ */
+static uint64_t add_to_elements(struct float_sums *f, const struct jit_float_sums *s, uint32_t part,
+                                uint64_t from, uint64_t to)
 {
     uint64_t left = 1, changed = 0;
-    memset(f->todo, 1, s->size / 4);
+    memset(&f->todo[from], 1, to - from);
     for (int round = 0; round < ROUNDS && left > 0; round++) {
-        if (!copy_pages(f, s))
+        if (!copy_elements(f, s->start, from, to))
             break;
-        add_records(f, s->count);
-        uint64_t here = exchange(f, s, &left);
+        if (part == ALL)
+            add_records(f, s->count);
+        else
+            add_part_of(f, part);
+        uint64_t here = exchange(f, s->start, from, to, &left);
         changed = round == 0 ? here : changed;
     }
-    if (left > 0)
+    if (left > 0) {
         add_each(f, s, f->todo);
-    return (uint64_t)s->count * JIT_WARP >= changed * FEW;
+        memset(&f->todo[from], 0, to - from);
+    }
+    return changed;
+}
+
+/* In turn with other threads: to all pages at once. */
+static uint64_t add_pages(struct grid_worker *w, const struct jit_float_sums *s)
+{
+    for (unsigned tries = 0; !try_turn(w, &whole_turn) && wait_a_little(&tries);) {
+    }
+    uint64_t changed = add_to_elements(w->sums, s, ALL, 0, s->size / 4);
+    end_turn(w);
+    return changed;
+}
+
+/* ---- by parts ---- */
+
+static inline uint32_t part_of(uint32_t place) { return place / (PART * 4); }
+
+/* Whether the numbers of RUN lanes are of one part, as they often are. */
+static inline bool of_one_part(const uint16_t *place)
+{
+    const uint64_t each = 0x0001000100010001u, part = (UINT16_MAX & ~(PART * 4 - 1)) * each;
+    uint64_t places[RUN / 4], one = place[0] * each;
+    memcpy(places, place, sizeof places);
+    return (((places[0] ^ one) | (places[1] ^ one)) & part) == 0;
+}
+
+/* Where the numbers of each part are to begin. Neighbouring lanes count by themselves, as an
+ * increment waits for the one before it. */
+static void count_parts(const struct jit_sum_record *r, uint32_t count, uint32_t *begin)
+{
+    enum { COUNTS = 4 };
+    uint32_t counts[PARTS + 1][COUNTS] = {0}, at = 0;
+    for (uint32_t n = 0; n < count; n++)
+        for (int l = 0; l < JIT_WARP; l += RUN) {
+            const uint16_t *place = &r[n].place[l];
+            if (of_one_part(place))
+                counts[part_of(place[0])][0] += RUN;
+            else
+                for (int k = 0; k < RUN; k++)
+                    counts[part_of(place[k])][k % COUNTS]++;
+        }
+    for (uint32_t part = 0; part <= PARTS; part++) {
+        begin[part] = at;
+        for (int k = 0; k < COUNTS; k++)
+            at += counts[part][k];
+    }
+}
+
+static void sort_by_parts(struct sorted_sums *o, const struct jit_sum_record *r, uint32_t count)
+{
+    uint32_t *end = o->end; /* so far */
+    count_parts(r, count, end);
+    for (uint32_t n = 0; n < count; n++)
+        for (int l = 0; l < JIT_WARP; l += RUN) {
+            const uint16_t *place = &r[n].place[l];
+            const float *value = &r[n].value[l];
+            if (of_one_part(place)) {
+                struct sum_number *to = &o->numbers[end[part_of(place[0])]];
+                end[part_of(place[0])] += RUN;
+                for (int k = 0; k < RUN; k++)
+                    to[k] = (struct sum_number){value[k], place[k]};
+            } else {
+                for (int k = 0; k < RUN; k++)
+                    o->numbers[end[part_of(place[k])]++] = (struct sum_number){value[k], place[k]};
+            }
+        }
+}
+
+/* Part by part, those first to which no other thread adds. */
+static uint64_t add_parts(struct grid_worker *w, const struct jit_float_sums *s)
+{
+    struct float_sums *f = w->sums;
+    uint32_t left = 0;
+    uint64_t changed = 0;
+    bool patient = true;
+    sort_by_parts(f->sorted, f->records, s->count);
+    for (uint32_t part = 0; part < PARTS; part++)
+        left |= (uint32_t)(first_of(f->sorted, part) < f->sorted->end[part]) << part;
+    for (unsigned tries = 0; left != 0; patient = wait_a_little(&tries)) {
+        for (uint32_t n = 0; n < PARTS; n++) {
+            uint32_t part = (n + w->smid * (PARTS / 8)) % PARTS;
+            struct turn *t = &turns[(s->start / (PART * 4) + part) % TURNS];
+            if ((left >> part & 1) == 0 || (!try_turn(w, t) && patient))
+                continue;
+            changed += add_to_elements(f, s, part, part * PART, (part + 1) * PART);
+            end_turn(w);
+            left &= ~(1u << part);
+            tries = 0;
+        }
+    }
+    return changed;
+}
+
+/* Whether many threads run the grid, so that numbers are sorted. */
+static bool sorts(struct float_sums *f, const struct jit_block *j)
+{
+    if (((const struct grid_block *)j->grid)->run->workers < MANY)
+        return false;
+    if (f->sorted == NULL)
+        f->sorted = malloc(sizeof *f->sorted);
+    return f->sorted != NULL;
 }
 
 /* ---- helpers ---- */
@@ -248,25 +423,28 @@ static uint64_t slot_of(const struct jit_block *j)
 }
 
 /* Adds the records to memory. False: they were too few to gain by it. */
-static bool add_all(struct grid_worker *w, struct jit_float_sums *s)
+static bool add_all(struct grid_worker *w, const struct jit_block *j, struct jit_float_sums *s)
 {
     struct float_sums *f = w->sums;
-    bool gained = false;
-    if ((uint64_t)s->count * JIT_WARP < s->size) {
+    uint64_t numbers = (uint64_t)s->count * JIT_WARP, changed = numbers;
+    memset(f->todo, 0, sizeof f->todo); /* a fault may have left some */
+    bool many = sorts(f, j);            /* where adding to memory takes long */
+    if (numbers < (many ? s->size / 4 : s->size))
         add_each(f, s, NULL);
-    } else {
-        take_turn(w);
-        gained = add_pages(f, s);
-        end_turn(w);
-    }
+    else if (many)
+        changed = add_parts(w, s);
+    else
+        changed = add_pages(w, s);
     s->count = 0;
-    return gained;
+    return numbers > 0 && numbers >= changed * FEW;
 }
 
 void weir_rt_sums_add(struct jit_block *j, struct jit_float_sums *s, uint32_t keep)
 {
     struct grid_worker *w = ((struct grid_block *)j->grid)->worker;
-    bool gained = add_all(w, s);
+    uint64_t begin = clock_ns();
+    bool gained = add_all(w, j, s);
+    w->summed_ns += clock_ns() - begin;
     if (keep)
         return;
     /* Few numbers for each element, and other elements than the call before: so it may go on. */
@@ -329,7 +507,7 @@ void weir_rt_sums_admit(struct jit_block *j, struct jit_float_sums *s, uint32_t 
     if (s->size == 0) {
         f->pages = 0;
     } else if (start != s->start) {
-        add_all(w, s);
+        add_all(w, j, s);
         f->pages <<= (s->start - start) / PAGE;
     }
     f->pages &= (1u << JIT_SUM_PAGES) - 1;

@@ -246,6 +246,7 @@ struct grid_worker {
     struct rest *rest;                     /* blocks taken and not begun, the innermost first */
     struct residents *residents;           /* that it keeps (resident.c), or NULL */
     struct float_sums *sums;               /* that a call collects (float_sums.c), or NULL */
+    uint64_t summed_ns; /* that calls took at their ends, since it was set to 0 */
 };
 
 void signal_stack_set(struct grid_worker *w);

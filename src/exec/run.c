@@ -315,11 +315,13 @@ enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, 
         if (count == 0)
             break;
         struct outcome o = {0};
+        w->summed_ns = 0;
         run_chunk(run, w, first, count, &o);
         ended += count - o.parked + (o.trouble ? run_abandon(run) : 0);
         uint64_t end = clock_ns();
-        if (!o.trouble && o.parked == 0)
-            learn(run, end - begin, count);
+        if (!o.trouble &&
+            o.parked == 0) /* short calls would make blocks long, and these short calls */
+            learn(run, end - begin - w->summed_ns, count);
         begin = end;
         if (end >= until)
             break;
