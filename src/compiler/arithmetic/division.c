@@ -3,7 +3,8 @@
  *   16 bits    float division: 24 bits of quotient are more than enough
  *   32 bits    double division
  *   64 bits    as 32 bits where both are small; a C loop over the other lanes
- *   constants  LLVM's multiplication by the inverse
+ *   constants  LLVM's multiplication by the inverse; vectors of 64 bits, of which LLVM would divide
+ *              lane by lane, by the same from products of 32 bits
  * The first two are exact: for integers x, y below 2^p, x / y is a multiple of 1/y away from the
  * next integer, that is by more than the rounding error of a quotient computed with more than p
  * bits, so truncation gives the true quotient. */
@@ -108,10 +109,63 @@ static val lanes_div(struct alu *a, val x, val y, bool is_signed, bool remainder
     return r;
 }
 
+val alu_mul_hi_64(struct alu *a, val x, val y)
+{
+    val low = ir_k(x, 0xffffffff), half = ir_k(x, 32);
+    val xl = ir_and(a, x, low), xh = ir_lshr(a, x, half);
+    val yl = ir_and(a, y, low), yh = ir_lshr(a, y, half);
+    /* neither sum is 2^64: (2^32 - 1)^2 and 2^32 - 1 */
+    val mid = ir_add(a, ir_mul(a, xh, yl), ir_lshr(a, ir_mul(a, xl, yl), half));
+    val other = ir_add(a, ir_mul(a, xl, yh), ir_and(a, mid, low));
+    val hi = ir_add(a, ir_mul(a, xh, yh), ir_lshr(a, mid, half));
+    return ir_add(a, hi, ir_lshr(a, other, half));
+}
+
+/* x / d, of any x, or of x up to 2^63; d lies between powers of two, 2^s and 2^(s + 1). With m of
+ * (2^(64 + s) + e) / d, e from 1 to d, x * m / 2^(64 + s) is more than x / d by x * e / 2^(64 + s)
+ * / d. That does not reach the next integer, at least 1 / d away, where x * e is below 2^(64 + s):
+ * for x up to 2^63, and for all x if e is at most 2^s. Else m has one bit more, the first, of 2^64,
+ * and an error that is small enough. */
+static val inverse_div_64(struct alu *a, val x, uint64_t d, bool is_large)
+{
+    int s = 63 - __builtin_clzll(d);
+    unsigned __int128 power = (unsigned __int128)1 << (64 + s);
+    unsigned __int128 m = power / d + 1;
+    if (!is_large || m * d - power <= (unsigned __int128)1 << s)
+        return ir_lshr(a, alu_mul_hi_64(a, x, ir_k(x, (uint64_t)m)), ir_k(x, (uint64_t)s));
+    /* by 2^(65 + s) / d, between 2^64 and 2^65 */
+    unsigned __int128 twice = power % d * 2; /* of the remainder, so that nothing overflows */
+    m = power / d * 2 + twice / d + 1;
+    val t = alu_mul_hi_64(a, x, ir_k(x, (uint64_t)m)), one = ir_k(x, 1);
+    t = ir_add(a, t, ir_lshr(a, ir_sub(a, x, t), one)); /* (x + t) / 2, which may have 65 bits */
+    return ir_lshr(a, t, ir_k(x, (uint64_t)s));
+}
+
+/* Is it a divisor for that? Powers of two are shifts. */
+static bool has_inverse(val x, uint64_t c, bool is_signed)
+{
+    return ir_bits(x) == 64 && ir_lanes(x) > 1 && (c & (c - 1)) != 0 && !(is_signed && c >> 63);
+}
+
+static val constant_div_64(struct alu *a, val x, uint64_t d, bool is_signed, bool remainder)
+{
+    val q, size = x, sign = NULL;
+    if (is_signed) {
+        sign = ir_ashr(a, x, ir_k(x, 63));
+        size = ir_sub(a, ir_xor(a, x, sign), sign);
+    }
+    q = inverse_div_64(a, size, d, !is_signed);
+    if (is_signed)
+        q = ir_sub(a, ir_xor(a, q, sign), sign);
+    return remainder ? ir_sub(a, x, ir_mul(a, q, ir_k(x, d))) : q;
+}
+
 val alu_int_div(struct alu *a, val x, val y, bool is_signed, bool remainder)
 {
     uint64_t c;
     if (ir_const(y, &c) && c != 0 && (!is_signed || c != ~0ull >> (64 - ir_bits(y)))) {
+        if (has_inverse(x, c, is_signed))
+            return constant_div_64(a, x, c, is_signed, remainder);
         if (is_signed)
             return remainder ? ir_srem(a, x, y) : ir_sdiv(a, x, y);
         return remainder ? ir_urem(a, x, y) : ir_udiv(a, x, y);

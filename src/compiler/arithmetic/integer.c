@@ -68,18 +68,9 @@ static void emit_sub(struct builder *b)
 
 /* ---- products ---- */
 
-/* High half of a 64-bit product from four 32-bit ones, which vector units have. */
 static val mul_hi_64(struct alu *a, val x, val y, bool is_signed)
 {
-    val low = ir_k(x, 0xffffffff), half = ir_k(x, 32);
-    val xl = ir_and(a, x, low), xh = ir_lshr(a, x, half);
-    val yl = ir_and(a, y, low), yh = ir_lshr(a, y, half);
-    val ll = ir_mul(a, xl, yl), lh = ir_mul(a, xl, yh), hl = ir_mul(a, xh, yl);
-    val mid = ir_add(a, ir_lshr(a, ll, half), ir_and(a, lh, low));
-    mid = ir_add(a, mid, ir_and(a, hl, low));
-    val hi = ir_add(a, ir_mul(a, xh, yh), ir_lshr(a, lh, half));
-    hi = ir_add(a, hi, ir_lshr(a, hl, half));
-    hi = ir_add(a, hi, ir_lshr(a, mid, half));
+    val hi = alu_mul_hi_64(a, x, y);
     if (!is_signed)
         return hi;
     val top = ir_k(x, 63);
