@@ -91,6 +91,13 @@ void gather_lanes(struct codegen *cg, const struct access *a, struct lane_addres
 void scatter_lanes(struct codegen *cg, const struct access *a, struct lane_addresses *at,
                    LLVMValueRef *v);
 
+/* ---- packed_store.c ---- */
+
+/* Stores v of the active lanes where their elements follow each other without gaps, and goes on at
+ * `done`; the builder is left where they do not. False: nothing is emitted. */
+bool packed_store(struct codegen *cg, const struct access *a, const struct lane_addresses *w,
+                  LLVMValueRef v, LLVMBasicBlockRef done);
+
 /* ---- two_runs.c ---- */
 
 /* Lanes in two runs, of neighbours each: those in lanes[n], a mask, are at first[n] plus their

@@ -540,6 +540,8 @@ void scatter_lanes(struct codegen *cg, const struct access *a, struct lane_addre
         vector_scatter(cg, a, vector_gather_pointers(cg, a, at), v);
         return;
     }
+    LLVMBasicBlockRef done = new_bb(cg, "scattered");
+    packed_store(cg, a, at, v[0], done);
     for (int k = 0; k < a->vec; k++) {
         LLVMValueRef args[4] = {v[k], lane_pointers(cg, a, at, (uint64_t)k * a->bytes),
                                 c32(cg, element_alignment(a)),
@@ -548,6 +550,8 @@ void scatter_lanes(struct codegen *cg, const struct access *a, struct lane_addre
             intrinsic(cg, "llvm.masked.scatter", (LLVMTypeRef[]){LLVMTypeOf(v[k]), pv}, 2, args, 4);
         tag_memory(cg, st, a->space);
     }
+    LLVMBuildBr(cg->alu.b, done);
+    LLVMPositionBuilderAtEnd(cg->alu.b, done);
 }
 
 /* ---- likely neighbours ---- */
