@@ -165,6 +165,8 @@ bool jit_is_long(const struct ptx_instr *i);
  * terms, for yield_loop. quotients: what they access may be addressed by quotients of the counter.
  */
 int32_t jit_find_yield_loop(const struct jkernel *k, bool quotients);
+/* Does yield_loop access nothing but rows of memory that move with the grid? */
+bool jit_yield_loop_streams(const struct jkernel *k);
 /* The atomic by which each warp takes places from one counter, in its terms, for `counter`; 0:
  * there is none that warps may share. And, with its resume point and lane_serialization made, does
  * that pay? */

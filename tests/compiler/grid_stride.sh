@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: grid_stride.sh WEIR: in which loops warps yield to each other: those that go through memory in steps of the
 # whole grid, not by a constant; without barriers where no shared memory is used and no vector kept; where blocks wait for
-# memory, too.
+# memory, too. Those that only stream have longer turns.
 set -eu
 weir=$1
 dir=$(mktemp -d)
@@ -55,6 +55,7 @@ PTX
     kernel strides 'mul.lo.s32 %s, %g, %d;'
     kernel steps 'mov.u32 %s, 256;'
     alone copies 'st.global.u32 [%c], %v;'
+    alone gathers 'mul.wide.u32 %o2, %v, 4; add.s64 %c, %p2, %o2; ld.global.u32 %v, [%c]; st.global.u32 [%a], %v;'
     alone sums 'add.u32 %x, %x, %v;'
     alone waits 'add.u32 %x, %x, %v;' \
         'WAIT: ld.volatile.global.u32 %v, [%p2]; setp.eq.u32 %q, %v, 0; @%q bra WAIT; bar.sync 0;'
@@ -72,6 +73,16 @@ expect() {
 expect strides 1
 expect steps 0
 expect copies 1
+expect gathers 1
 expect sums 0
 expect waits 1
+# turn KERNEL ITERATIONS: in each turn, after the first
+turn() {
+    "$weir" dump --ir-raw --kernel "$1" "$dir/loops.ptx" | grep -q "store i32 $2, ptr %iterations" || {
+        echo "$1: turns are not of $2 iterations"
+        status=1
+    }
+}
+turn copies 4
+turn gathers 1
 exit $status

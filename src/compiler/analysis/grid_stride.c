@@ -18,10 +18,12 @@
  * the counter as well: a grid of several dimensions that is walked by one index.
  *
  * Without barriers the warps of all blocks of a call do so (codegen/control/block_batch.c), after
- * each iteration: together they go through memory in long pieces, which a CPU prefetches. Not where
- * a block has memory of its own, which those of a call share, nor where a warp keeps vectors from
- * one iteration to the next: sums would be stored and loaded with each. A loop that ends after one
- * iteration, as most do that are launched with a thread for each element, never yields. */
+ * each iteration: together they go through memory in long pieces, which a CPU prefetches. Loops
+ * that do nothing else go through a few such pieces at a time, for each turn costs as much as a
+ * short iteration. Not where a block has memory of its own, which those of a call share, nor where
+ * a warp keeps vectors from one iteration to the next: sums would be stored and loaded with each. A
+ * loop that ends after one iteration, as most do that are launched with a thread for each element,
+ * never yields. */
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/passes.h"
 
@@ -305,4 +307,32 @@ int32_t jit_find_yield_loop(const struct jkernel *k, bool quotients)
             (always || barriers || !keeps_vectors(k, h)))
             return k->blocks[h].first + 1;
     return 0;
+}
+
+/* Does the instruction not access memory, or read and write rows that move with the grid? */
+static bool only_strides(const struct jkernel *k, int32_t h, const struct ptx_instr *i)
+{
+    struct diag ignored = {0};
+    if (i->op == PTX_OP_ld && i->nspaces > 0 && i->spaces[0] == PTX_SPACE_PARAM)
+        return true;
+    if (i->op == PTX_OP_ld || i->op == PTX_OP_st)
+        return strides(k, h, i, false);
+    return i->op == PTX_OP_mov || i->op == PTX_OP_cvta || alu_supported(i, &ignored);
+}
+
+bool jit_yield_loop_streams(const struct jkernel *k)
+{
+    int32_t at = 0;
+    while (at < k->nblocks &&
+           (k->blocks[at].first != k->yield_loop - 1 || k->blocks[at].count == 0))
+        at++;
+    int32_t h = at < k->nblocks ? k->blocks[at].loop : -1;
+    int32_t last = h >= 0 ? jit_innermost_end(k, h) : -1;
+    if (last < 0)
+        return false;
+    for (int32_t b = h; b <= last; b++)
+        for (int32_t n = 0; n < k->blocks[b].count; n++)
+            if (!only_strides(k, h, &k->instrs[k->blocks[b].first + n]))
+                return false;
+    return true;
 }

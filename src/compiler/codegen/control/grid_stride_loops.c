@@ -10,6 +10,7 @@
 #include "compiler/codegen/frame.h"
 #include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/values.h"
+#include "compiler/passes.h"
 
 /* Iterations of a loop before the warp yields. What is loaded and prefetched meanwhile must stay in
  * the first-level cache, and strides of the grid often are such that all of it shares one set,
@@ -17,8 +18,8 @@
 enum { ITERATIONS = 4, LINE = 64 };
 
 /* The same where the warps of many blocks do so, which together go through memory in the order of
- * addresses. */
-enum { BATCH_ITERATIONS = 1 };
+ * addresses; and where they do that alone, in as many places at a time. */
+enum { BATCH_ITERATIONS = 1, STREAM_ITERATIONS = 4 };
 
 /* The same where blocks take turns, each of which is entered and left for that. */
 enum { TURN_ITERATIONS = 8 };
@@ -93,8 +94,9 @@ void interleave_begin(struct codegen *cg)
     if (cg->interleave == NULL)
         return;
     bool always = cg->k->entry->pragmas & PTX_PRAGMA_INTERLEAVE;
+    uint64_t batch = jit_yield_loop_streams(cg->k) ? STREAM_ITERATIONS : BATCH_ITERATIONS;
     uint64_t left = always               ? 1
-                    : cg->batch != NULL  ? BATCH_ITERATIONS
+                    : cg->batch != NULL  ? batch
                     : takes_turns(cg->k) ? TURN_ITERATIONS
                                          : ITERATIONS;
     if (cg->batch != NULL && cg->regions->current == 0)
