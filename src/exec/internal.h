@@ -151,8 +151,9 @@ struct grid_block *parking_take(struct grid_parking *p);
 struct grid_block *parking_take_kept(struct grid_parking *p, struct grid_block *first,
                                      uint64_t most);
 
-/* In place of a phase of a grid's barrier: which one a block waits in is not known; and all. */
-enum { UNKNOWN_PHASE = 4, NO_PHASE };
+/* In place of a phase of a grid's barrier: which one a block waits in is not known; it does not
+ * wait, but gave way to others; and all. */
+enum { UNKNOWN_PHASE = 4, TURN_PHASE, NO_PHASE };
 /* The oldest of this run that waits in another phase than that; NULL: there is none. */
 struct grid_block *parking_take_of(struct grid_parking *p, const struct grid_run *run,
                                    uint32_t phase);

@@ -10,7 +10,8 @@
  *
  * Blocks that go through memory in steps of the grid take turns: they come back before they wait
  * for anything (jit_block.gave_way), and go on when all others have had theirs. What they read lies
- * side by side, or is the same.
+ * side by side, or is the same. They are in a list of their own: a block that has turns left does
+ * not come after those that wait for it at the barrier.
  *
  * Where nothing happens for a while, the thread parks its blocks and looks for other work. Whoever
  * resumes the first of them takes those that were kept together with it. */
@@ -24,21 +25,29 @@
 /* Of nothing that happens, before the thread takes what others keep, before it gives its CPU to
  * others, and before it leaves. */
 static const uint64_t STEAL_NS = 6000, YIELD_NS = 15000, IDLE_NS = 100000;
-/* Since the barrier flipped, before blocks are taken to wait for something else. */
+/* Before it takes blocks of which each only has its turn: they are not left alone, and what they go
+ * through is in the cache of the thread that keeps them. */
+static const uint64_t STEAL_TURN_NS = 50000;
+/* Since the barrier flipped, before blocks are taken to wait for something else, and how often
+ * one of them goes on then while others have their turns. */
 static const uint64_t OTHERWISE_NS = 1000000;
+enum { OTHERWISE_EACH = 16 };
 enum { MOST_SHARES = 2 /* of the blocks that a thread keeps, where it had to take some */ };
 /* Pauses of the CPU between looks at the barrier, for each thread: all that look take its line from
  * those that arrive. */
 enum { PAUSES_MOST = 4 };
 
+struct queue {
+    struct grid_block *head, *tail; /* by `next` */
+};
+
 /* What a thread keeps, in an array with an element for each. */
 struct kept {
-    pthread_mutex_t lock;
-    struct grid_block *head, *tail; /* by `next` */
-    _Atomic uint32_t count;
-    _Atomic uint32_t phase; /* of the oldest one */
+    _Alignas(64) pthread_mutex_t lock;
+    struct queue waiting, turns;    /* blocks that wait, and those that gave way alone */
+    _Atomic uint32_t count, turned; /* of both, and of the latter */
+    _Atomic uint32_t phase;         /* of the oldest one that waits */
 };
-_Static_assert(sizeof(struct kept) == 64, "a line for each");
 
 /* A thread in such a grid. On its stack. */
 struct residents {
@@ -48,6 +57,7 @@ struct residents {
     uint32_t phase;   /* of the grid's barrier, in which the block waits that runs now */
     uint64_t ended;   /* blocks that have, or never will run */
     uint32_t pauses;  /* before the next look at the barrier */
+    uint32_t steps;   /* since blocks seem to wait for something else */
     uint64_t flipped; /* when the barrier was last seen to flip, 0: not yet, */
     uint32_t seen;    /* and its phase then */
     bool in_turns;    /* the last block gave way to others, which go through memory beside it */
@@ -60,7 +70,7 @@ struct residents {
 void *resident_workspace(const struct grid_run *run)
 {
     size_t bytes = GRID_WORKSPACE_BYTES + run->workers * sizeof(struct kept);
-    void *p = aligned_alloc(sizeof(struct kept), bytes);
+    void *p = aligned_alloc(_Alignof(struct kept), bytes);
     if (p != NULL)
         memset(p, 0, bytes); /* which is what unlocked mutexes are */
     return p;
@@ -92,51 +102,73 @@ static uint32_t phase_of(const struct grid_run *run)
 
 /* ---- lists ---- */
 
-static void set_oldest(struct kept *k, struct grid_block *b)
+static void append(struct queue *q, struct grid_block *b)
 {
-    k->head = b;
-    if (b == NULL)
-        k->tail = NULL;
+    b->next = NULL;
+    if (q->head == NULL)
+        q->head = b;
     else
-        atomic_store_explicit(&k->phase, b->phase, memory_order_relaxed);
+        q->tail->next = b;
+    q->tail = b;
 }
 
 static void add(struct kept *k, struct grid_block *b)
 {
+    bool turn = b->phase == TURN_PHASE;
     pthread_mutex_lock(&k->lock);
-    b->next = NULL;
-    if (k->tail != NULL)
-        k->tail->next = b;
-    else
-        set_oldest(k, b);
-    k->tail = b;
+    append(turn ? &k->turns : &k->waiting, b);
     atomic_fetch_add_explicit(&k->count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&k->turned, turn, memory_order_relaxed);
+    atomic_store_explicit(&k->phase, k->waiting.head != NULL ? k->waiting.head->phase : 0,
+                          memory_order_relaxed);
     pthread_mutex_unlock(&k->lock);
 }
 
-/* Has it blocks that wait in another phase? */
+/* Has it blocks that have their turn, */
+static bool has_turns(struct kept *k)
+{
+    return atomic_load_explicit(&k->turned, memory_order_relaxed) > 0;
+}
+
+/* and blocks that wait in another phase? */
 static bool ready(struct kept *k, uint32_t phase)
 {
-    return atomic_load_explicit(&k->count, memory_order_relaxed) > 0 &&
+    return atomic_load_explicit(&k->count, memory_order_relaxed) >
+               atomic_load_explicit(&k->turned, memory_order_relaxed) &&
            atomic_load_explicit(&k->phase, memory_order_relaxed) != phase;
 }
 
-/* Takes the oldest block. The list is locked, and is not afterwards. */
-static struct grid_block *take_locked(struct kept *k)
+/* Takes the oldest block: of those that wait, or of those that have their turn, and of the others
+ * if there is none. The list is locked, and is not afterwards. */
+static struct grid_block *take_locked(struct kept *k, bool turn)
 {
-    struct grid_block *b = k->head;
+    struct queue *q = turn ? &k->turns : &k->waiting, *other = turn ? &k->waiting : &k->turns;
+    q = q->head != NULL ? q : other;
+    struct grid_block *b = q->head;
     if (b != NULL) {
-        set_oldest(k, b->next);
+        q->head = b->next;
         atomic_fetch_sub_explicit(&k->count, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&k->turned, q == &k->turns, memory_order_relaxed);
+        if (k->waiting.head != NULL)
+            atomic_store_explicit(&k->phase, k->waiting.head->phase, memory_order_relaxed);
     }
     pthread_mutex_unlock(&k->lock);
     return b;
 }
 
-static struct grid_block *take(struct kept *k)
+static struct grid_block *take(struct kept *k, bool turn)
 {
     pthread_mutex_lock(&k->lock);
-    return take_locked(k);
+    return take_locked(k, turn);
+}
+
+/* Takes a block that can go on. Those that came to wait, and need not any more, are first: then all
+ * go through memory beside each other. */
+static struct grid_block *take_ready(struct kept *k, uint32_t phase)
+{
+    if (ready(k, phase))
+        return take(k, false);
+    return has_turns(k) ? take(k, true) : NULL;
 }
 
 static uint64_t count(const struct residents *r)
@@ -157,7 +189,9 @@ bool resident_keep(struct grid_worker *w, struct grid_block *b)
         return false;
     b->home = w->smid;
     r->in_turns = b->jit.gave_way != 0;
-    if (!r->in_turns && r->phase == phase_of(b->run))
+    if (r->in_turns)
+        b->phase = TURN_PHASE;
+    else if (r->phase == phase_of(b->run))
         b->phase = r->phase;
     if (count(r) >= MOST_SHARES * resident_share(r->run))
         return false;
@@ -172,7 +206,7 @@ bool resident_keep(struct grid_worker *w, struct grid_block *b)
 static void go_on(struct residents *r, struct grid_worker *w, struct grid_block *b)
 {
     struct outcome o = {.before = unit_position(b)};
-    r->phase = b->phase == UNKNOWN_PHASE ? phase_of(r->run) : UNKNOWN_PHASE;
+    r->phase = b->phase >= UNKNOWN_PHASE ? phase_of(r->run) : UNKNOWN_PHASE;
     w->current = b;
     block_resume(w, &o);
     r->ended += o.parked == 0 ? 1 : 0;
@@ -207,13 +241,16 @@ static struct grid_block *take_parked(struct residents *r, uint32_t phase)
 }
 
 /* A block that another thread keeps and has not let go on though it could. */
-static struct grid_block *steal(struct residents *r, const struct grid_worker *w, uint32_t phase)
+static struct grid_block *steal(struct residents *r, const struct grid_worker *w, uint32_t phase,
+                                uint64_t idle)
 {
     struct grid_block *b = NULL;
     for (uint32_t n = 1; n < r->run->workers && b == NULL; n++) {
         struct kept *k = kept_of(r->run, w->smid + n);
-        if (ready(k, phase) && pthread_mutex_trylock(&k->lock) == 0)
-            b = take_locked(k);
+        bool turn = !ready(k, phase);
+        if ((!turn || (has_turns(k) && idle > STEAL_TURN_NS)) &&
+            pthread_mutex_trylock(&k->lock) == 0)
+            b = take_locked(k, turn);
     }
     return b;
 }
@@ -225,13 +262,14 @@ static void step(struct residents *r, struct grid_worker *w, uint64_t idle, bool
     uint32_t phase = phase_of(r->run);
     if (r->in_turns && count(r) < resident_share(r->run) && begin_one(r, w))
         return;
-    struct grid_block *b = ready(r->own, phase) ? take(r->own) : NULL;
+    bool anyway = otherwise && ++r->steps % OTHERWISE_EACH == 0;
+    struct grid_block *b = anyway ? take(r->own, false) : take_ready(r->own, phase);
     if (b == NULL)
         b = take_parked(r, phase);
     if (b == NULL && idle > STEAL_NS)
-        b = steal(r, w, phase);
+        b = steal(r, w, phase, idle);
     if (b != NULL) {
-        r->moved = b->phase != UNKNOWN_PHASE;
+        r->moved = !anyway && b->phase != UNKNOWN_PHASE;
         go_on(r, w, b);
         return;
     }
@@ -247,7 +285,7 @@ static void step(struct residents *r, struct grid_worker *w, uint64_t idle, bool
     }
     b = take_parked(r, NO_PHASE);
     if (b == NULL)
-        b = take(r->own);
+        b = take(r->own, false);
     if (b != NULL)
         go_on(r, w, b);
     if (!r->moved && idle > YIELD_NS)
@@ -258,7 +296,7 @@ static void step(struct residents *r, struct grid_worker *w, uint64_t idle, bool
 static void give_up(struct residents *r, struct grid_worker *w)
 {
     r->ended += run_abandon(r->run);
-    while ((w->current = take(r->own)) != NULL) {
+    while ((w->current = take(r->own, false)) != NULL) {
         block_give_up(w);
         r->ended++;
     }
@@ -297,7 +335,7 @@ static bool run_residents(struct residents *r, struct grid_worker *w, uint64_t u
 /* What is left is parked, for any thread. */
 static void park_all(struct residents *r)
 {
-    for (struct grid_block *b; (b = take(r->own)) != NULL;) {
+    for (struct grid_block *b; (b = take(r->own, false)) != NULL;) {
         atomic_fetch_add_explicit(&r->run->parked, 1, memory_order_relaxed);
         parking_add(r->run->parking, b);
     }

@@ -147,6 +147,51 @@ static void cooperative(void)
     device_stream_free(s);
 }
 
+/* Block 0 has its turns, of which the others wait for the last; how often these are called in vain
+ * by the thread that block 0 is on. */
+struct turns {
+    _Atomic uint32_t thread;
+    _Atomic int over, in_vain;
+};
+enum { TURNS = 4000 };
+static uint32_t turns_block(struct jit_block *b)
+{
+    struct turns *t = param(b);
+    if (b->ctaid[0] != 0) {
+        if (t->over)
+            return JIT_DONE;
+        t->in_vain += b->smid == t->thread ? 1 : 0;
+        return JIT_SUSPENDED;
+    }
+    t->thread = b->smid;
+    if (++b->state < TURNS) {
+        b->gave_way = 1;
+        return JIT_SUSPENDED;
+    }
+    t->over = 1;
+    return JIT_DONE;
+}
+
+/* A block of a cooperative grid that has turns left does not come after those that wait. */
+static void turns_go_first(void)
+{
+    struct grid_kernel k = KERNEL(turns_block);
+    struct turns t = {.thread = UINT32_MAX};
+    const void *p = &t;
+    struct grid_launch l = {.kernel = &k,
+                            .grid = {8, 1, 1},
+                            .block = {32, 1, 1},
+                            .params = &p,
+                            .param_bytes = sizeof p,
+                            .cooperative = true};
+    struct device_stream *s = device_stream_new(ctx, 0, 0);
+    CHECK_EQ_INT(device_launch(s, &l), DEVICE_OK);
+    CHECK_EQ_INT(device_stream_sync(s), DEVICE_OK);
+    CHECK_EQ_INT(t.over, 1);
+    CHECK(t.in_vain < TURNS / 2);
+    device_stream_free(s);
+}
+
 /* Two kernels that wait for each other alternately. */
 struct ball {
     _Atomic int turn;
@@ -194,6 +239,7 @@ int main(void)
     chained();
     more_than_resident();
     cooperative();
+    turns_go_first();
     ping_pong();
     return end();
 }
