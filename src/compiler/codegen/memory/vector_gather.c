@@ -59,47 +59,60 @@ static LLVMTypeRef element_row(struct codegen *cg, const struct lane_vector *p)
 /* The alignment of the elements of one number. */
 static unsigned row_align(unsigned bytes) { return bytes > 1 ? 64 : 32; }
 
-/* Transposes vectors by lane to elements by number, or back. */
-static void transpose(struct codegen *cg, const struct lane_vector *p, LLVMValueRef memory)
+/* Where the caller has, or finds, the elements of one number. */
+static LLVMValueRef element_place(struct codegen *cg, const struct lane_vector *p, LLVMValueRef fn,
+                                  unsigned k)
 {
-    LLVMBuilderRef b = cg->alu.b;
-    unsigned idx[JIT_WARP * 4], n = JIT_WARP * p->vec;
-    if (p->vec == 1)
-        return; /* the same */
-    LLVMTypeRef all = LLVMVectorType(LLVMIntTypeInContext(cg->alu.ctx, p->bytes * 8), n);
-    LLVMValueRef v[4], x;
-    if (p->load) {
-        x = LLVMBuildLoad2(b, all, scratch_at(cg, memory, VECTORS), "");
-        LLVMSetAlignment(x, 64);
-        for (unsigned k = 0; k < p->vec; k++) {
-            for (unsigned l = 0; l < JIT_WARP; l++)
-                idx[l] = l * p->vec + k;
-            LLVMValueRef st = LLVMBuildStore(
-                b, shuffle(cg, x, NULL, idx, JIT_WARP),
-                scratch_at(cg, memory, ELEMENTS + (uint64_t)k * p->bytes * JIT_WARP));
-            LLVMSetAlignment(st, row_align(p->bytes));
-        }
-        return;
-    }
-    for (unsigned k = 0; k < p->vec; k++) {
-        v[k] = LLVMBuildLoad2(b, element_row(cg, p),
-                              scratch_at(cg, memory, ELEMENTS + (uint64_t)k * p->bytes * JIT_WARP),
-                              "");
-        LLVMSetAlignment(v[k], row_align(p->bytes));
-    }
-    for (unsigned l = 0; l < 2 * JIT_WARP; l++)
-        idx[l] = l;
-    for (unsigned m = p->vec; m > 1; m /= 2)
-        for (unsigned k = 0; k < m / 2; k++) {
+    return scratch_at(cg, LLVMGetParam(fn, 0), ELEMENTS + (uint64_t)k * p->bytes * JIT_WARP);
+}
+
+/* Joins 2^n vectors, or what they are made of, one after the other. */
+static LLVMValueRef joined(struct codegen *cg, LLVMValueRef *v, unsigned count)
+{
+    unsigned idx[JIT_WARP * 4];
+    for (; count > 1; count /= 2)
+        for (unsigned k = 0; k < count / 2; k++) {
             unsigned len = LLVMGetVectorSize(LLVMTypeOf(v[2 * k]));
             for (unsigned l = 0; l < 2 * len; l++)
                 idx[l] = l;
             v[k] = shuffle(cg, v[2 * k], v[2 * k + 1], idx, 2 * len);
         }
+    return v[0];
+}
+
+/* Leaves the elements of each number that all lanes' vectors have. */
+static void leave_elements(struct codegen *cg, const struct lane_vector *p, LLVMValueRef fn,
+                           LLVMValueRef vectors)
+{
+    unsigned idx[JIT_WARP];
+    for (unsigned k = 0; k < p->vec; k++) {
+        for (unsigned l = 0; l < JIT_WARP; l++)
+            idx[l] = l * p->vec + k;
+        LLVMValueRef st = LLVMBuildStore(cg->alu.b, shuffle(cg, vectors, NULL, idx, JIT_WARP),
+                                         element_place(cg, p, fn, k));
+        LLVMSetAlignment(st, row_align(p->bytes));
+    }
+}
+
+/* All lanes' vectors, one after the other, of the elements that the caller has left. */
+static LLVMValueRef take_elements(struct codegen *cg, const struct lane_vector *p, LLVMValueRef fn)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef v[4];
+    unsigned idx[JIT_WARP * 4], n = JIT_WARP * p->vec;
+    for (unsigned k = 0; k < p->vec; k++) {
+        v[k] = LLVMBuildLoad2(b, element_row(cg, p), element_place(cg, p, fn, k), "");
+        LLVMSetAlignment(v[k], row_align(p->bytes));
+    }
     for (unsigned l = 0; l < n; l++)
         idx[l] = l % p->vec * JIT_WARP + l / p->vec;
-    x = LLVMBuildStore(b, shuffle(cg, v[0], NULL, idx, n), scratch_at(cg, memory, VECTORS));
-    LLVMSetAlignment(x, 64);
+    return p->vec == 1 ? v[0] : shuffle(cg, joined(cg, v, p->vec), NULL, idx, n);
+}
+
+/* The type of all lanes' vectors, one after the other. */
+static LLVMTypeRef vectors_type(struct codegen *cg, const struct lane_vector *p)
+{
+    return LLVMVectorType(LLVMIntTypeInContext(cg->alu.ctx, p->bytes * 8), JIT_WARP * p->vec);
 }
 
 /* The pointer to a lane's vector. */
@@ -202,38 +215,97 @@ static void probe_neighbours(struct codegen *cg, LLVMValueRef fn, const struct l
     LLVMPositionBuilderAtEnd(b, far);
 }
 
-/* The 32 words that the lanes load, in strips of a register: each address from memory, and no
- * branch that depends on a lane. */
-static void load_all_lanes(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p)
+/* ---- all lanes ---- */
+
+/* What a lane moves at once. */
+static LLVMTypeRef lane_unit(struct codegen *cg, const struct lane_vector *p)
+{
+    unsigned bytes = p->bytes * p->vec;
+    return bytes == 4 ? cg->i32 : bytes == 8 ? cg->i64 : LLVMVectorType(cg->i64, bytes / 8);
+}
+
+/* May all lanes be written out? */
+static bool moves_words(const struct lane_vector *p)
+{
+    unsigned bytes = p->bytes * p->vec;
+    return bytes == 4 || bytes == 8 || bytes == 16;
+}
+
+static LLVMValueRef lane_place(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p,
+                               unsigned lane)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef l = c32(cg, lane), at;
+    if (p->address_form != OFFSETS)
+        return lane_pointer(cg, fn, p, l);
+    at = LLVMBuildGEP2(b, cg->i32, LLVMGetParam(fn, 0), &l, 1, "");
+    at = LLVMBuildSExt(b, LLVMBuildLoad2(b, cg->i32, at, ""), cg->i64, "");
+    return byte_offset(cg, LLVMGetParam(fn, 2), at);
+}
+
+/* What all lanes load, made in registers, a register at a time: each address from memory, and no
+ * branch that depends on a lane. A vector that is read from what lanes have just stored one by one
+ * would wait for all of these. */
+static LLVMValueRef load_all_lanes(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p)
 {
     enum { STRIP = 8 };
     LLVMBuilderRef b = cg->alu.b;
-    LLVMTypeRef elem = LLVMIntTypeInContext(cg->alu.ctx, p->bytes * 8);
-    LLVMValueRef memory = LLVMGetParam(fn, 0);
-    for (unsigned first = 0; first < JIT_WARP; first += STRIP) {
-        LLVMValueRef v = LLVMGetPoison(LLVMVectorType(elem, STRIP));
-        for (unsigned l = 0; l < STRIP; l++) {
-            LLVMValueRef lane = c32(cg, first + l), at;
-            if (p->address_form == OFFSETS) {
-                at = LLVMBuildGEP2(b, cg->i32, memory, &lane, 1, "");
-                at = LLVMBuildSExt(b, LLVMBuildLoad2(b, cg->i32, at, ""), cg->i64, "");
-                at = byte_offset(cg, LLVMGetParam(fn, 2), at);
-            } else {
-                at = lane_pointer(cg, fn, p, lane);
-            }
-            LLVMValueRef x = LLVMBuildLoad2(b, elem, at, "");
-            LLVMSetAlignment(x, p->bytes);
-            v = LLVMBuildInsertElement(b, v, x, c32(cg, l), "");
+    LLVMTypeRef unit = lane_unit(cg, p);
+    bool wide = LLVMGetTypeKind(unit) == LLVMVectorTypeKind;
+    LLVMValueRef v[JIT_WARP];
+    unsigned count = 0;
+    for (unsigned l = 0; l < JIT_WARP; l++) {
+        LLVMValueRef x = LLVMBuildLoad2(b, unit, lane_place(cg, fn, p, l), "");
+        LLVMSetAlignment(x, p->vec > 1 ? 1 : p->bytes); /* as in the loop over lanes */
+        if (wide) {
+            v[count++] = x;
+            continue;
         }
-        v = LLVMBuildStore(b, v, scratch_at(cg, memory, ELEMENTS + (uint64_t)first * p->bytes));
-        LLVMSetAlignment(v, STRIP * p->bytes);
+        if (l % STRIP == 0)
+            v[count++] = LLVMGetPoison(LLVMVectorType(unit, STRIP));
+        v[count - 1] = LLVMBuildInsertElement(b, v[count - 1], x, c32(cg, l % STRIP), "");
+    }
+    return LLVMBuildBitCast(b, joined(cg, v, count), vectors_type(cg, p), "");
+}
+
+static void store_all_lanes(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p,
+                            LLVMValueRef vectors)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMTypeRef unit = lane_unit(cg, p);
+    bool wide = LLVMGetTypeKind(unit) == LLVMVectorTypeKind;
+    unsigned words = wide ? LLVMGetVectorSize(unit) : 1;
+    LLVMTypeRef word = wide ? LLVMGetElementType(unit) : unit;
+    vectors = LLVMBuildBitCast(b, vectors, LLVMVectorType(word, JIT_WARP * words), "");
+    for (unsigned l = 0; l < JIT_WARP; l++) {
+        unsigned idx[2] = {l * words, l * words + 1};
+        LLVMValueRef x = wide ? shuffle(cg, vectors, NULL, idx, words)
+                              : LLVMBuildExtractElement(b, vectors, c32(cg, l), "");
+        LLVMSetAlignment(LLVMBuildStore(b, x, lane_place(cg, fn, p, l)), 1);
     }
 }
 
-/* Tests the addresses: reports misaligned ones and returns; goes to `done` with neighbours, and
- * with words that all lanes load; goes on here with the active ones of any others. */
+/* Where all lanes are active moves their vectors and returns; goes on here where some are not. */
+static void move_all(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p,
+                     LLVMValueRef vectors)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMBasicBlockRef all = append_bb(cg, fn, "all"), some = append_bb(cg, fn, "some");
+    LLVMValueRef lanes = LLVMGetParam(fn, 1);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, lanes, c32(cg, 0xffffffff), ""), all, some);
+    LLVMPositionBuilderAtEnd(b, all);
+    if (p->load)
+        leave_elements(cg, p, fn, load_all_lanes(cg, fn, p));
+    else
+        store_all_lanes(cg, fn, p, vectors);
+    LLVMBuildRetVoid(b);
+    LLVMPositionBuilderAtEnd(b, some);
+}
+
+/* Tests the addresses: reports misaligned ones and returns; goes to `done` with neighbours, returns
+ * with words that all lanes have moved; goes on here with the active ones of any others. */
 static void probe_addresses(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p,
-                            LLVMBasicBlockRef done)
+                            LLVMValueRef vectors, LLVMBasicBlockRef done)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMBasicBlockRef aligned = append_bb(cg, fn, "aligned"), each = append_bb(cg, fn, "each");
@@ -242,15 +314,8 @@ static void probe_addresses(struct codegen *cg, LLVMValueRef fn, const struct la
     LLVMBuildBr(b, each);
     LLVMPositionBuilderAtEnd(b, aligned);
     probe_neighbours(cg, fn, p, places, done);
-    if (p->load && p->vec == 1 && p->bytes >= 4) {
-        LLVMBasicBlockRef all = append_bb(cg, fn, "all"), some = append_bb(cg, fn, "some");
-        LLVMValueRef lanes = LLVMGetParam(fn, 1);
-        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, lanes, c32(cg, 0xffffffff), ""), all, some);
-        LLVMPositionBuilderAtEnd(b, all);
-        load_all_lanes(cg, fn, p);
-        LLVMBuildBr(b, done);
-        LLVMPositionBuilderAtEnd(b, some);
-    }
+    if (moves_words(p))
+        move_all(cg, fn, p, vectors);
     lane_addresses(cg, fn, p, places);
     LLVMBuildBr(b, each);
     LLVMPositionBuilderAtEnd(b, each);
@@ -266,22 +331,29 @@ static void gather_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     LLVMTypeRef unit = bytes < 4 ? LLVMIntTypeInContext(cg->alu.ctx, bytes * 8)
                                  : LLVMVectorType(cg->i32, bytes / 4);
     LLVMBasicBlockRef loop = append_bb(cg, fn, "lane"), done = append_bb(cg, fn, "done");
-    if (!p->load)
-        transpose(cg, p, memory);
-    if (p->address_form == PROBED || p->address_form == OFFSETS)
-        probe_addresses(cg, fn, p, done);
+    LLVMValueRef vectors = p->load ? NULL : take_elements(cg, p, fn), there, here;
+    bool probes = p->address_form == PROBED || p->address_form == OFFSETS;
+    if (!probes && moves_words(p))
+        move_all(cg, fn, p, vectors);
+    if (!p->load && p->vec > 1)
+        LLVMSetAlignment(LLVMBuildStore(b, vectors, scratch_at(cg, memory, VECTORS)), 64);
+    if (probes)
+        probe_addresses(cg, fn, p, vectors, done);
     struct lane_loop l = lane_loop_open(cg, lanes, loop, done);
-    LLVMValueRef there = lane_pointer(cg, fn, p, l.lane);
-    LLVMValueRef here = LLVMBuildGEP2(
-        b, unit, scratch_at(cg, memory, p->vec == 1 ? ELEMENTS : VECTORS), &l.lane, 1, "");
+    there = lane_pointer(cg, fn, p, l.lane);
+    here = LLVMBuildGEP2(b, unit, scratch_at(cg, memory, p->vec == 1 ? ELEMENTS : VECTORS), &l.lane,
+                         1, "");
     /* vectors in local memory may be at any address (mem_alignment) */
     LLVMValueRef v = LLVMBuildLoad2(b, unit, p->load ? there : here, "");
     LLVMSetAlignment(v, p->load ? 1 : bytes);
     v = LLVMBuildStore(b, v, p->load ? here : there);
     LLVMSetAlignment(v, p->load ? bytes : 1);
     lane_loop_close(cg, &l);
-    if (p->load)
-        transpose(cg, p, memory);
+    if (!p->load || p->vec == 1)
+        return;
+    v = LLVMBuildLoad2(b, vectors_type(cg, p), scratch_at(cg, memory, VECTORS), "");
+    LLVMSetAlignment(v, 64);
+    leave_elements(cg, p, fn, v);
 }
 
 static LLVMValueRef gather_scratch(struct codegen *cg)

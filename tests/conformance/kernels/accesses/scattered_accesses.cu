@@ -1,7 +1,8 @@
-// K2.17: kernels with very many loads and stores whose lanes access scattered addresses: elements of
-// all sizes, lanes in any order, in order, at a fixed distance and with gaps, whole warps and parts
-// of them, global and shared memory. What is not aligned is an error here, too.
+// K2.17: kernels with few and very many loads and stores whose lanes access scattered addresses:
+// elements of all sizes, lanes in any order, in order, at a fixed distance and with gaps, whole
+// warps and parts of them, global and shared memory. What is not aligned is an error here, too.
 // RUN loads: WEIR_VECTORS=loads
+// RUN narrow: WEIR_VECTORS=256
 #include "check.h"
 
 #include <cuda_runtime.h>
@@ -11,17 +12,18 @@
 
 #define OK(call) CHECK_STR(cudaGetErrorName(call), "cudaSuccess")
 
-static const int THREADS = 64, ROWS = 52, TILE = 26;
+static const int THREADS = 64, ROWS = 52, TILE = 26, FEW = 3;
 
 // Each thread moves an element of each row from `from[row]`'s place for it to `to`'s; the places
 // are read from memory, so that nothing is known of them.
-template <class T> __global__ void move_rows(T *to, const T *from, const int *place, int active)
+template <class T, int COUNT>
+__global__ void move_rows(T *to, const T *from, const int *place, int active)
 {
     int at = place[threadIdx.x];
     if (threadIdx.x % 32 >= active)
         return;
 #pragma unroll
-    for (int row = 0; row < ROWS; row++)
+    for (int row = 0; row < COUNT; row++)
         to[row * THREADS + at] = from[(ROWS - 1 - row) * THREADS + at];
 }
 
@@ -40,11 +42,18 @@ template <class T> __global__ void turn_rows(T *to, const T *from, const int *pl
 }
 
 // Lanes at a fixed distance: rows of a matrix, read by column.
-__global__ void columns(uint64_t *to, const uint64_t *from)
+template <class T, int COUNT> __global__ void columns(T *to, const T *from)
 {
 #pragma unroll
-    for (int row = 0; row < ROWS; row++)
+    for (int row = 0; row < COUNT; row++)
         to[row * THREADS + threadIdx.x] = from[threadIdx.x * ROWS + row];
+}
+// And back: a column written, of rows read.
+template <class T, int COUNT> __global__ void rows(T *to, const T *from)
+{
+#pragma unroll
+    for (int row = 0; row < COUNT; row++)
+        to[threadIdx.x * ROWS + row] = from[row * THREADS + threadIdx.x];
 }
 
 template <class T> static T element(int n)
@@ -74,9 +83,11 @@ template <class T> static void check_moves(const std::vector<int> &place)
     OK(cudaMalloc(&places, THREADS * sizeof(int)));
     OK(cudaMemcpy(places, place.data(), THREADS * sizeof(int), cudaMemcpyDefault));
     OK(cudaMemcpy(device[0], from.data(), count * sizeof(T), cudaMemcpyDefault));
-    for (int active : {32, 17}) {
+    for (int c = 0; c < 4; c++) {
+        int active = c % 2 ? 17 : 32, rows = c < 2 ? ROWS : FEW;
         OK(cudaMemset(device[1], 0xEE, count * sizeof(T)));
-        move_rows<T><<<1, THREADS>>>(device[1], device[0], places, active);
+        auto move = c < 2 ? move_rows<T, ROWS> : move_rows<T, FEW>;
+        move<<<1, THREADS>>>(device[1], device[0], places, active);
         OK(cudaGetLastError());
         OK(cudaMemcpy(to.data(), device[1], count * sizeof(T), cudaMemcpyDefault));
         T untouched;
@@ -85,8 +96,9 @@ template <class T> static void check_moves(const std::vector<int> &place)
         for (int t = 0; t < THREADS; t++)
             for (int row = 0; row < ROWS; row++)
                 wrong += !same(to[row * THREADS + place[t]],
-                               t % 32 < active ? from[(ROWS - 1 - row) * THREADS + place[t]]
-                                               : untouched);
+                               t % 32 < active && row < rows
+                                   ? from[(ROWS - 1 - row) * THREADS + place[t]]
+                                   : untouched);
         CHECK_EQ_INT(wrong, 0);
     }
     turn_rows<T><<<1, THREADS>>>(device[1], device[0], places);
@@ -117,24 +129,31 @@ template <class T> static void check_all_orders()
     check_moves<T>(place);
 }
 
-static void check_columns()
+template <class T, int COUNT> static void check_columns()
 {
     const int count = THREADS * ROWS;
-    std::vector<uint64_t> from(count), to(count);
-    uint64_t *device[2];
+    std::vector<T> from(count), to(count);
+    T *device[3];
     for (int i = 0; i < count; i++)
-        from[i] = element<uint64_t>(i);
-    for (uint64_t *&d : device)
+        from[i] = element<T>(i);
+    for (T *&d : device) {
         OK(cudaMalloc(&d, count * sizeof *d));
+        OK(cudaMemset(d, 0xEE, count * sizeof *d));
+    }
     OK(cudaMemcpy(device[0], from.data(), count * sizeof from[0], cudaMemcpyDefault));
-    columns<<<1, THREADS>>>(device[1], device[0]);
+    columns<T, COUNT><<<1, THREADS>>>(device[1], device[0]);
+    rows<T, COUNT><<<1, THREADS>>>(device[2], device[1]);
     OK(cudaMemcpy(to.data(), device[1], count * sizeof from[0], cudaMemcpyDefault));
     int wrong = 0;
     for (int t = 0; t < THREADS; t++)
-        for (int row = 0; row < ROWS; row++)
-            wrong += to[row * THREADS + t] != from[t * ROWS + row];
+        for (int row = 0; row < COUNT; row++)
+            wrong += !same(to[row * THREADS + t], from[t * ROWS + row]);
+    OK(cudaMemcpy(to.data(), device[2], count * sizeof from[0], cudaMemcpyDefault));
+    for (int t = 0; t < THREADS; t++)
+        for (int row = 0; row < COUNT; row++)
+            wrong += !same(to[t * ROWS + row], from[t * ROWS + row]);
     CHECK_EQ_INT(wrong, 0);
-    for (uint64_t *d : device)
+    for (T *d : device)
         OK(cudaFree(d));
 }
 
@@ -148,7 +167,7 @@ static void check_misaligned()
     OK(cudaMalloc(&places, THREADS * sizeof(int)));
     OK(cudaMemcpy(places, place.data(), THREADS * sizeof(int), cudaMemcpyDefault));
     uint64_t *odd = (uint64_t *)((char *)memory + 4);
-    move_rows<uint64_t><<<1, THREADS>>>(memory, odd, places, 32);
+    move_rows<uint64_t, ROWS><<<1, THREADS>>>(memory, odd, places, 32);
     CHECK_EQ_INT(cudaDeviceSynchronize(), cudaErrorMisalignedAddress);
 }
 
@@ -158,7 +177,15 @@ int main()
     check_all_orders<float>();
     check_all_orders<double>();
     check_all_orders<uint4>();
-    check_columns();
+    check_all_orders<float2>();
+    check_all_orders<double2>();
+    check_all_orders<ushort4>();
+    check_columns<uint64_t, ROWS>();
+    check_columns<float2, FEW>();
+    check_columns<uint4, FEW>();
+    check_columns<double2, ROWS>();
+    check_columns<ushort4, FEW>();
+    check_columns<float, FEW>();
     check_misaligned();
     return check_done();
 }
