@@ -396,7 +396,7 @@ static bool inline_halves(struct session *s, struct diag *d)
             return false;
         alu_fma_sums(&s->cg.alu);
     }
-    return !alu_fma_inline(s->cg.alu.module) || run_passes(s, "always-inline", d);
+    return !alu_fma_inline(&s->cg.alu) || run_passes(s, "always-inline", d);
 }
 
 static bool compile_optimize(struct session *s, struct diag *d)
@@ -438,7 +438,7 @@ static bool compile_optimize(struct session *s, struct diag *d)
         scalarize_gathers(s->cg.alu.module, host_slow_gathers());
     if (large)
         return true;
-    if (alu_fma_inline_rare(s->cg.alu.module) && !run_passes(s, "always-inline", d))
+    if (alu_fma_inline_rare(&s->cg.alu) && !run_passes(s, "always-inline", d))
         return false;
     bool changed = mask_logic(s->cg.alu.module, s->cg.alu.has_avx512);
     if (s->cg.alu.has_avx2 && !s->cg.alu.has_avx512)

@@ -106,8 +106,8 @@ bool alu_fma_slow(struct alu *a);
 void alu_fma_sums(struct alu *a);
 /* Has LLVM's inliner inline those fused multiply-adds of halves that are short (half_fma.c). False:
  * there are none. */
-bool alu_fma_inline(LLVMModuleRef m);
+bool alu_fma_inline(struct alu *a);
 /* The same of what they rarely need, when nothing looks for values in common any more. */
-bool alu_fma_inline_rare(LLVMModuleRef m);
+bool alu_fma_inline_rare(struct alu *a);
 
 #endif

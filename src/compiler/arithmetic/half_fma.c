@@ -14,19 +14,20 @@
  * instruction.
  *
  * Kernels that compute in f16 have hundreds of these in a row, so a warp's are a function of the
- * module, which exists once. Where kernels are optimized those without a branch are inlined, and
- * others if there are few; what these rarely need is inlined last, so that nothing of it is
- * computed before. */
+ * module, which exists once. Where kernels are optimized they are inlined if there are few; what
+ * these rarely need is inlined last, so that nothing of it is computed before. */
 #include <stdio.h>
 #include <string.h>
 
 #include "compiler/arithmetic/build.h"
 
 enum {
-    FEWEST = 16,  /* lanes that are worth a call */
-    MOST = 64,    /* uses of a function with a branch that is inlined */
-    FOLLOWED = 40 /* values from a call to an earlier one */
+    FEWEST = 16,     /* lanes that are worth a call */
+    MOST = 64,       /* uses of a function with a branch that is inlined */
+    MOST_LONG = 128, /* and of a long one without, since LLVM's time grows with their square */
+    FOLLOWED = 40    /* values from a call to an earlier one */
 };
+
 /* Names of functions: which are called, those of sums of many, and what these rarely call. */
 #define FMA_PREFIX    "weir_fma_"
 #define TESTED_PREFIX "weir_sum_fma_"
@@ -290,35 +291,42 @@ void alu_fma_sums(struct alu *a)
     }
 }
 
-static bool used_little(val fn)
+static bool used_little(val fn, unsigned most)
 {
     unsigned n = 0;
-    for (LLVMUseRef u = LLVMGetFirstUse(fn); u != NULL && n <= MOST; u = LLVMGetNextUse(u))
+    for (LLVMUseRef u = LLVMGetFirstUse(fn); u != NULL && n <= most; u = LLVMGetNextUse(u))
         n++;
-    return n <= MOST;
+    return n <= most;
 }
 
-static bool inline_all(LLVMModuleRef m, const char *prefix)
+/* Those of AVX-512 are, however many: they are short. */
+static bool may_inline(struct alu *a, val fn)
+{
+    if (LLVMCountBasicBlocks(fn) != 1)
+        return used_little(fn, MOST);
+    return a->has_avx512 || used_little(fn, MOST_LONG);
+}
+
+static bool inline_all(struct alu *a, const char *prefix)
 {
     bool any = false;
     unsigned never = LLVMGetEnumAttributeKindForName("noinline", 8);
     unsigned always = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
-    LLVMContextRef ctx = LLVMGetModuleContext(m);
-    for (val fn = LLVMGetFirstFunction(m); fn != NULL; fn = LLVMGetNextFunction(fn)) {
-        if (!is_named(fn, prefix) || (LLVMCountBasicBlocks(fn) != 1 && !used_little(fn)))
+    for (val fn = LLVMGetFirstFunction(a->module); fn != NULL; fn = LLVMGetNextFunction(fn)) {
+        if (!is_named(fn, prefix) || !may_inline(a, fn))
             continue;
         LLVMRemoveEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, never);
         LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
-                                LLVMCreateEnumAttribute(ctx, always, 0));
+                                LLVMCreateEnumAttribute(a->ctx, always, 0));
         any = true;
     }
     return any;
 }
 
-bool alu_fma_inline(LLVMModuleRef m)
+bool alu_fma_inline(struct alu *a)
 {
-    bool any = inline_all(m, FMA_PREFIX);
-    return inline_all(m, TESTED_PREFIX) || any;
+    bool any = inline_all(a, FMA_PREFIX);
+    return inline_all(a, TESTED_PREFIX) || any;
 }
 
-bool alu_fma_inline_rare(LLVMModuleRef m) { return inline_all(m, EXACT_PREFIX); }
+bool alu_fma_inline_rare(struct alu *a) { return inline_all(a, EXACT_PREFIX); }
