@@ -21,6 +21,8 @@ static void reset_kernel(struct jkernel *k, int32_t barrier_loop, int32_t yield_
                             .ngates = k->ngates,
                             .gate_rounds = k->gate_rounds,
                             .edits = k->edits,
+                            .moves = k->moves,
+                            .table_rows = k->table_rows,
                             .rows = k->rows,
                             .rows_searched = k->rows_searched,
                             .counter = k->counter,
@@ -30,6 +32,8 @@ static void reset_kernel(struct jkernel *k, int32_t barrier_loop, int32_t yield_
                             .yield_loop = yield_loop};
     k->gates = NULL;
     k->edits.items = NULL;
+    k->moves.items = NULL;
+    k->table_rows.items = NULL;
     k->rows = NULL;
     jkernel_free(k);
     *k = fresh;
@@ -42,12 +46,15 @@ static bool run_analyses(struct jkernel *k)
             return false;
         jit_apply_row_plan(k);
         jit_apply_splits(k);
+        jit_apply_table_rows(k);
+        jit_apply_moves(k);
         if (!pass_cfg(k))
             return false;
         pass_carry_tests(k);
         if (!pass_liveness(k) || !pass_uniformity(k))
             return false;
-        if (!jit_find_row_plan(k) && !jit_find_splits(k) && !jit_find_gates(k))
+        if (!jit_find_row_plan(k) && !jit_find_splits(k) && !jit_find_table_rows(k) &&
+            !jit_find_early_values(k) && !jit_find_gates(k))
             return pass_repeated_segments(k) && pass_lockstep(k);
         reset_kernel(k, k->barrier_loop, k->yield_loop);
     }
@@ -64,10 +71,14 @@ static bool restart_whole(struct jkernel *k, bool whole)
 {
     free(k->gates);
     free(k->edits.items);
+    free(k->moves.items);
+    free(k->table_rows.items);
     jit_free_row_plan(k->rows);
     k->gates = NULL;
     k->ngates = k->gate_rounds = 0;
     k->edits = (struct jedits){0};
+    k->moves = (struct jmoves){0};
+    k->table_rows = (struct jtable_rows){0};
     k->rows = NULL;
     k->rows_searched = false;
     k->whole_blocks = whole;
@@ -142,6 +153,10 @@ void jkernel_free(struct jkernel *k)
     k->gates = NULL;
     free(k->edits.items);
     k->edits = (struct jedits){0};
+    free(k->moves.items);
+    free(k->table_rows.items);
+    k->moves = (struct jmoves){0};
+    k->table_rows = (struct jtable_rows){0};
     jit_free_row_plan(k->rows);
     k->rows = NULL;
 }

@@ -136,6 +136,39 @@ struct jedits {
     bool searched; /* no more are looked for */
 };
 
+/* An instruction that is to be before or after another one (early_values.c). */
+struct jmove {
+    int32_t instr, at; /* as jit_apply_table_rows leaves them */
+    bool after;
+};
+
+/* All of them, those at one place in the order of instructions; not of the arena. */
+struct jmoves {
+    struct jmove *items;
+    size_t count, cap;
+    bool searched; /* no more are looked for */
+};
+
+/* An address that steps from row to row of a small table (table_rows.c). Instructions are as
+ * jit_apply_splits leaves them. */
+enum { JTABLE_TERMS = 6 };
+struct jtable_row {
+    int32_t reg, init, step; /* the address, its first sum, and the step */
+    int32_t chain[2];        /* how the lane's index becomes an offset */
+    int nchain, nterms;
+    struct jtable_term {
+        int32_t instr;
+        uint8_t operand;
+    } terms[JTABLE_TERMS]; /* of the sum, what all lanes have in common */
+};
+
+/* All of them; not of the arena. */
+struct jtable_rows {
+    struct jtable_row *items;
+    size_t count, cap;
+    bool searched; /* no more are looked for */
+};
+
 struct jkernel {
     struct arena arena;
     const struct ptx_func *entry;
@@ -187,6 +220,8 @@ struct jkernel {
                                    arena */
     int32_t ngates, gate_rounds;
     struct jedits edits;
+    struct jmoves moves;
+    struct jtable_rows table_rows;
     struct jrow_plan *rows; /* what is written again for warps in rows (row_versions.c); NULL:
                                nothing. Not of the arena */
     bool rows_searched;     /* no such plan is looked for any more */

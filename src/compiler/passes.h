@@ -30,9 +30,11 @@
  *     ranges                         jit_range: bounds of an index, or false; changes nothing
  *     likely_strides                 where a divergent value is likely to be affine; a hint
  *     spin_yield                     last, with frontiers known: who goes first after a poll
- *     trip_bounds                    jit_trip_bound: the most turns of a short loop; changes nothing
- *   [row_versions: after which division there are copies for warps in rows; begins the above anew]
- *   [live_range_splitting: which registers have another name in a loop; begins the above anew]
+ *     trip_bounds                    jit_trip_bound: the most turns of a short loop; changes
+ * nothing [row_versions: after which division there are copies for warps in rows; begins the above
+ * anew] [live_range_splitting: which registers have another name in a loop; begins the above anew]
+ *   [table_rows: addresses that step along rows of a small table; begins the above anew]
+ *   [early_values: what is better done before a barrier; begins the above anew]
  *   [gates: which instructions need lanes that may be elsewhere; begins the above anew]
  *   repeated_segments    analysis/   segments with the same values
  *   lockstep             analysis/   do all warps go from barrier to barrier by the same path?
@@ -124,6 +126,19 @@ void jit_free_row_plan(struct jrow_plan *p);
 bool jit_find_splits(struct jkernel *k);
 /* Needs flatten: changes the instructions as `edits` say. */
 void jit_apply_splits(struct jkernel *k);
+
+/* Needs uniformity, and no more splits to be found. Finds addresses that step along rows of a small
+ * table: adds to `table_rows`; true: there are some, and the passes are to be run anew. */
+bool jit_find_table_rows(struct jkernel *k);
+/* Needs flatten, and splits applied: changes the instructions as `table_rows` say. */
+void jit_apply_table_rows(struct jkernel *k);
+
+/* Needs uniformity, and no more of these to be found. Finds instructions that are better done
+ * before a barrier than after it: adds to `moves`; true: there are some, and the passes are to be
+ * run anew. */
+bool jit_find_early_values(struct jkernel *k);
+/* Needs flatten, and table_rows applied: changes the instructions as `moves` say. */
+void jit_apply_moves(struct jkernel *k);
 
 /* Needs uniformity. Adds to `gates` the instructions that may run without lanes that they need;
  * true: there were some, and the passes are to be run anew. */

@@ -243,9 +243,41 @@ static LLVMValueRef loaded_mask(struct mask_logic *m, LLVMValueRef load)
     return LLVMBuildBitCast(m->b, v, LLVMTypeOf(load), "");
 }
 
+/* ---- votes in vectors ---- */
+
+/* Is a vote's i32 put into the first lane of a vector, from where all others get it? */
+static bool is_first_lane(LLVMValueRef i)
+{
+    if (!is_op(i, LLVMInsertElement) || !is_to_integer(LLVMGetOperand(i, 1)))
+        return false;
+    LLVMValueRef of = LLVMGetOperand(i, 0), at = LLVMGetOperand(i, 2);
+    bool empty = LLVMIsAUndefValue(of) != NULL || LLVMIsAPoisonValue(of) != NULL;
+    return empty && lanes_of(LLVMGetOperand(LLVMGetOperand(i, 1), 0)) == MAX_LANES &&
+           LLVMGetVectorSize(LLVMTypeOf(i)) % 2 == 0 && LLVMIsAConstantInt(at) != NULL &&
+           LLVMConstIntGetZExtValue(at) == 0;
+}
+
+/* LLVM makes one mask of 64 lanes of two copies, brings that to a scalar, its halves to a vector
+ * and these to all lanes, in seven instructions. Of 64-bit lanes it makes no such thing: one
+ * instruction brings the mask to a scalar and one that to all lanes. */
+static LLVMValueRef wide_first_lane(const struct mask_logic *m, LLVMValueRef i)
+{
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(m->ctx), type = LLVMTypeOf(i);
+    LLVMTypeRef wide = LLVMVectorType(i64, LLVMGetVectorSize(type) / 2);
+    LLVMPositionBuilderBefore(m->b, i);
+    LLVMValueRef v = LLVMBuildZExt(m->b, LLVMGetOperand(i, 1), i64, "");
+    v = LLVMBuildInsertElement(m->b, LLVMGetPoison(wide), v, LLVMConstInt(i64, 0, false), "");
+    return LLVMBuildBitCast(m->b, v, type, "");
+}
+
 static void visit(struct mask_logic *m, LLVMValueRef i)
 {
     struct scalars s;
+    if (m->registers && is_first_lane(i)) {
+        LLVMReplaceAllUsesWith(i, wide_first_lane(m, i));
+        m->changed = true;
+        return;
+    }
     if (!m->registers && is_op(i, LLVMLoad) && lanes_of(i) != 0) {
         LLVMReplaceAllUsesWith(i, loaded_mask(m, i));
         m->changed = true;

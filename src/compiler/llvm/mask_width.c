@@ -374,6 +374,37 @@ static void test_differences(struct mask_width *m, LLVMValueRef i)
     m->changed = true;
 }
 
+/* ---- masks of bytes as words ---- */
+
+/* A mask of bytes that becomes words of 1 and 0 is widened twice by LLVM and then cut to one bit,
+ * register by register. As bytes of 1 and 0 it is widened once. A minimum of the mask and 1 is what
+ * makes these: LLVM does not see through it. */
+static void count_in_bytes(struct mask_width *m, LLVMValueRef i)
+{
+    static const char name[] = "llvm.umin";
+    LLVMValueRef mask = is_op(i, LLVMZExt) ? LLVMGetOperand(i, 0) : NULL;
+    unsigned lanes = mask != NULL && is_mask(m, mask) ? lanes_of(mask) : 0;
+    if (lanes < MAX_LANES / 2 || element_bits(m, LLVMTypeOf(i)) < WORD ||
+        made_of(m, mask, MAX_DEPTH) != 8)
+        return;
+    LLVMTypeRef bytes = LLVMVectorType(m->i8, lanes);
+    LLVMModuleRef module =
+        LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInstructionParent(i)));
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(
+        module, LLVMLookupIntrinsicID(name, sizeof name - 1), &bytes, 1);
+    LLVMPositionBuilderBefore(m->b, i);
+    LLVMValueRef each[MAX_LANES], args[2];
+    for (unsigned l = 0; l < lanes; l++)
+        each[l] = LLVMConstInt(m->i8, 1, false);
+    args[0] = is_op(mask, LLVMICmp) && LLVMGetICmpPredicate(mask) == LLVMIntNE
+                  ? LLVMBuildXor(m->b, LLVMGetOperand(mask, 0), LLVMGetOperand(mask, 1), "")
+                  : LLVMBuildSExt(m->b, mask, bytes, "");
+    args[1] = LLVMConstVector(each, lanes);
+    LLVMValueRef v = LLVMBuildCall2(m->b, LLVMGlobalGetValueType(f), f, args, 2, "");
+    LLVMReplaceAllUsesWith(i, LLVMBuildZExt(m->b, v, LLVMTypeOf(i), ""));
+    m->changed = true;
+}
+
 bool mask_width(LLVMModuleRef module)
 {
     LLVMContextRef ctx = LLVMGetModuleContext(module);
@@ -391,6 +422,7 @@ bool mask_width(LLVMModuleRef module)
                     if (pass == 0) {
                         visit(&m, i);
                         test_differences(&m, i);
+                        count_in_bytes(&m, i);
                     } else if (is_lane_test(&m, i, &t)) {
                         give_users(&m, i, &t);
                     }

@@ -180,6 +180,18 @@ void vector_gather_probing(struct codegen *cg, const struct access *a, LLVMValue
 bool scattered_by_data(const struct codegen *cg, const struct access *a);
 void vector_scatter_probing(struct codegen *cg, const struct access *a, LLVMValueRef *v);
 
+/* ---- small_table.c ---- */
+
+/* A load that may be one of a few elements, which are loaded and permuted. True: the builder is
+ * where they are not accessible as a whole; what is loaded there goes to small_table_end, which
+ * returns what the access loads. */
+struct small_table {
+    LLVMBasicBlockRef from, join;
+    LLVMValueRef v;
+};
+bool small_table_begin(struct codegen *cg, const struct access *a, struct small_table *s);
+LLVMValueRef small_table_end(struct codegen *cg, const struct small_table *s, LLVMValueRef v);
+
 /* ---- shared_permutation.c ---- */
 
 /* Do the lanes access shared memory in a pattern that is known at compile time? */

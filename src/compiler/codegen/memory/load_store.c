@@ -356,10 +356,15 @@ static void load_vectors(struct codegen *cg, struct access *a, LLVMValueRef *out
     LLVMValueRef p[MAX_SEGS];
     a->backwards = a->uniformity.seg == SEG_WARP && a->vec == 1 && !a->windowed &&
                    a->uniformity.stride == -(int64_t)a->bytes;
-    if (contiguous(cg, a, p))
+    if (contiguous(cg, a, p)) {
         load_contiguous(cg, a, a->uniformity.seg, p, out);
-    else if (!permutation_load(cg, a, out) && !load_from_words(cg, a, out))
+    } else if (!permutation_load(cg, a, out) && !load_from_words(cg, a, out)) {
+        struct small_table table;
+        bool small = small_table_begin(cg, a, &table);
         load_divergent(cg, a, out);
+        if (small)
+            out[0] = small_table_end(cg, &table, out[0]);
+    }
 }
 
 void load_lanes(struct codegen *cg, const struct ptx_instr *i, const struct ptx_operand *at,
