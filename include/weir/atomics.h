@@ -47,13 +47,36 @@ WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2, Exch, weir_ull, __ullAtomicExch)
 WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2, Exch, float, __fAtomicExch)
 
 WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2, Min, int, __iAtomicMin)
-WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2, Min, unsigned, __uAtomicMin)
-WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2, Min, weir_ull, __ullAtomicMin)
+WEIR_ATOMIC2(, Min, unsigned, __uAtomicMin)
+WEIR_ATOMIC2(, Min, weir_ull, __ullAtomicMin)
 WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2, Min, long long, __illAtomicMin)
 WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2, Max, int, __iAtomicMax)
-WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2, Max, unsigned, __uAtomicMax)
-WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2, Max, weir_ull, __ullAtomicMax)
+WEIR_ATOMIC2(, Max, unsigned, __uAtomicMax)
+WEIR_ATOMIC2(, Max, weir_ull, __ullAtomicMax)
 WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2, Max, long long, __illAtomicMax)
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 600
+/* clang 19 makes minima and maxima of signed numbers of those of unsigned ones with a scope. */
+#define WEIR_ATOMIC_UNSIGNED(suffix, name, type, operation, letter)                                \
+    WEIR_DEVICE type atomic##name##suffix(type *p, type v)                                         \
+    {                                                                                              \
+        type old;                                                                                  \
+        asm volatile("atom" operation " %0, [%1], %2;"                                             \
+                     : "=" letter(old)                                                             \
+                     : "l"(p), letter(v)                                                           \
+                     : "memory");                                                                  \
+        return old;                                                                                \
+    }
+WEIR_ATOMIC_UNSIGNED(_block, Min, unsigned, ".cta.min.u32", "r")
+WEIR_ATOMIC_UNSIGNED(_block, Max, unsigned, ".cta.max.u32", "r")
+WEIR_ATOMIC_UNSIGNED(_block, Min, weir_ull, ".cta.min.u64", "l")
+WEIR_ATOMIC_UNSIGNED(_block, Max, weir_ull, ".cta.max.u64", "l")
+WEIR_ATOMIC_UNSIGNED(_system, Min, unsigned, ".sys.min.u32", "r")
+WEIR_ATOMIC_UNSIGNED(_system, Max, unsigned, ".sys.max.u32", "r")
+WEIR_ATOMIC_UNSIGNED(_system, Min, weir_ull, ".sys.min.u64", "l")
+WEIR_ATOMIC_UNSIGNED(_system, Max, weir_ull, ".sys.max.u64", "l")
+#undef WEIR_ATOMIC_UNSIGNED
+#endif
 
 WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2, Inc, unsigned, __uAtomicInc)
 WEIR_ATOMIC_SCOPES(WEIR_ATOMIC2, Dec, unsigned, __uAtomicDec)
