@@ -454,7 +454,7 @@ static LLVMMemoryBufferRef generate(struct session *s, LLVMCodeGenFileType type,
     if (s->cg.alu.has_f16c)
         half_arithmetic(s->cg.alu.module, s->cg.alu.has_fp16);
     if (s->cg.alu.has_avx512)
-        widen_byte_masks(s->cg.alu.module);
+        avoid_mask_faults(s->cg.alu.module);
     stack_size_watch(s->cg.alu.module, s->cg.alu.ctx, &s->stack);
     if (LLVMTargetMachineEmitToMemoryBuffer(s->tm, s->cg.alu.module, type, &why, &out)) {
         diag_set(d, 0, 0, "generating code for %s: %s", s->k.entry->name, why);

@@ -75,8 +75,8 @@ void narrow_constant_masks(LLVMModuleRef m);
  * become its instructions; the latter must, since LLVM rounds them twice. */
 void half_arithmetic(LLVMModuleRef m, bool fp16);
 
-/* byte_masks.c. Last, for AVX-512: eight bytes that are loaded or stored under a mask are sixteen,
- * of which the other eight are not active. Without it, LLVM stores those of other lanes. */
-void widen_byte_masks(LLVMModuleRef m);
+/* mask_faults.c. Last, in every tier, for AVX-512: what LLVM would do wrong with masks is not
+ * asked of it. Without it, bytes of other lanes may be stored, or generating code may never end. */
+void avoid_mask_faults(LLVMModuleRef m);
 
 #endif
