@@ -1,16 +1,19 @@
 /* The program's main: each kernel on the host, then on the device, and what differs.
  *
  *   program {--kernel NAME} {--after NAME} {--ptx FILE}... {--oracle} {--progress SECONDS}
+ *           {--guards}
  *
  * Without --ptx the device code is the program's own. With it, the kernels of each file are run by
  * the driver API; the file `own` is the program's own code. --oracle runs them on the host alone.
  * --after leaves out the kernels up to that one. --progress says which kernel begins and which has
- * ended; one that takes more than so many seconds ends the program by SIGALRM. The program's status
+ * ended; one that takes more than so many seconds ends the program by SIGALRM. With --guards what
+ * kernels write and read lies in host memory between pages without access. The program's status
  * is 1 where something differs or fails. */
 #ifndef PROGRAM_MAIN_H
 #define PROGRAM_MAIN_H
 
 #include <cuda.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static u64 next_number(u64 *state)
@@ -140,11 +143,29 @@ static void *host_memory(size_t bytes)
     return p;
 }
 
-static struct memory make_memory(size_t bytes, bool on_device)
+/* Memory for a kernel between pages that nobody may touch, aligned to its end. Exits where there is
+ * none. */
+static void *guarded_memory(size_t bytes)
+{
+    const size_t page = 4096, whole = (bytes + page - 1) / page * page;
+    char *p = (char *)mmap(NULL, whole + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED || mprotect(p + page, whole, PROT_READ | PROT_WRITE) != 0 ||
+        cudaHostRegister(p + page, whole, cudaHostRegisterDefault) != cudaSuccess) {
+        printf("fails: no guarded memory\n");
+        exit(1);
+    }
+    return p + page + whole - bytes;
+}
+
+static struct memory make_memory(size_t bytes, bool on_device, bool guards)
 {
     struct memory m;
     m.bytes = bytes;
-    if (!on_device) {
+    if (on_device && guards) {
+        m.out = (u32 *)guarded_memory(bytes);
+        m.in = (u32 *)guarded_memory(INPUTS * 4);
+        m.sums = (struct sums *)guarded_memory(sizeof(struct sums));
+    } else if (!on_device) {
         m.out = (u32 *)host_memory(bytes);
         m.in = (u32 *)host_memory(INPUTS * 4);
         m.sums = (struct sums *)host_memory(sizeof(struct sums));
@@ -175,7 +196,7 @@ static int program_main(int argc, char **argv, const struct kernel *kernels, u32
     const char *only = NULL, *after = NULL, *files[FILES];
     CUmodule modules[FILES];
     u32 file_count = 0, run = 0, wrong = 0, seconds = 0;
-    bool oracle = false;
+    bool oracle = false, guards = false;
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* what has been said stays, however the program ends */
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--kernel") == 0 && i + 1 < argc) {
@@ -184,6 +205,8 @@ static int program_main(int argc, char **argv, const struct kernel *kernels, u32
             files[file_count++] = argv[++i];
         } else if (strcmp(argv[i], "--oracle") == 0) {
             oracle = true;
+        } else if (strcmp(argv[i], "--guards") == 0) {
+            guards = true;
         } else if (strcmp(argv[i], "--after") == 0 && i + 1 < argc) {
             after = argv[++i];
         } else if (strcmp(argv[i], "--progress") == 0 && i + 1 < argc) {
@@ -191,7 +214,7 @@ static int program_main(int argc, char **argv, const struct kernel *kernels, u32
         } else {
             fprintf(stderr,
                     "usage: %s {--kernel NAME} {--after NAME} {--ptx FILE}... {--oracle} "
-                    "{--progress SECONDS}\n",
+                    "{--progress SECONDS} {--guards}\n",
                     argv[0]);
             return 2;
         }
@@ -200,10 +223,11 @@ static int program_main(int argc, char **argv, const struct kernel *kernels, u32
     for (u32 i = 0; i < count; i++)
         bytes = kernels[i].rows > bytes ? kernels[i].rows : bytes;
     bytes *= WORDS * 4;
-    struct memory should = make_memory(bytes, false), other = make_memory(bytes, false),
-                  device = {};
+    struct memory should = make_memory(bytes, false, false),
+                  other = make_memory(bytes, false, false), device = {};
     if (!oracle)
-        device = make_memory(bytes, true);
+        device = make_memory(bytes, true, guards);
+    char *end = (char *)device.out + bytes;
     if (!oracle && cudaDeviceSetLimit(cudaLimitStackSize, 32 << 10) != cudaSuccess) {
         printf("fails: no stacks for recursion\n");
         return 1;
@@ -227,6 +251,8 @@ static int program_main(int argc, char **argv, const struct kernel *kernels, u32
             printf("begins %s\n", k->name);
         alarm(seconds);
         should.bytes = other.bytes = device.bytes = (size_t)k->rows * WORDS * 4;
+        if (guards) /* where this kernel's end */
+            device.out = (u32 *)(end - device.bytes);
         run_on_host(k, &should, &other);
         for (u32 f = 0; !oracle && f < (file_count ? file_count : 1); f++) {
             run++;

@@ -39,7 +39,7 @@ class Reducer:
                 command = build(self.options.build, source, directory, [self.options.form], launches)[self.options.form]
             except subprocess.CalledProcessError:
                 return False
-            run = lambda limit, *flags: execute(self.options.build, command + list(flags), directory, self.options.tier, limit,
+            run = lambda limit, *flags: execute(self.options.build, command + ["--guards"] + list(flags), directory, self.options.tier, limit,
                                                 self.options.width)
             output, status = run(60)
             if status is None:

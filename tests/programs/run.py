@@ -213,7 +213,7 @@ class Run:
         """Runs a program in one combination. Gives the seeds that have been compared."""
         ended, wrong, after, over = set(), {}, None, False
         while True:
-            command = batch.commands[form] + ["--progress", str(self.options.limit)]
+            command = batch.commands[form] + ["--guards", "--progress", str(self.options.limit)]
             command += ["--after", "k%d" % after] if after is not None else []
             try:
                 limit = self.options.limit * (len(batch.seeds) + 1)
