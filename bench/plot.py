@@ -75,8 +75,8 @@ def draw(bars, titles):
     height = TOP + row * len(titles) + 30
     svg = Svg(WIDTH, height)
     for n, (name, color, _) in enumerate(bars):
-        svg.rect(LEFT + 150 * n, 14, 12, 12, color)
-        svg.text(LEFT + 150 * n + 18, 24, name)
+        svg.rect(LEFT + 170 * n, 14, 12, 12, color)
+        svg.text(LEFT + 170 * n + 18, 24, name)
     svg.text(position(1) + 6, TOP - 10, "Weir is faster →", color=FAINT, size=11)
     svg.text(position(1) - 6, TOP - 10, "← slower", "end", color=FAINT, size=11)
     bottom = TOP + row * len(titles)
