@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/bits.h"
 #include "device/internal.h"
 #include "exec/touch.h"
@@ -103,7 +104,7 @@ void copy_args_make(struct copy_args *args, const struct device_copy *copy)
 #if defined(__SSE2__)
 #include <emmintrin.h>
 
-enum { LINE = 64, PAGE = 4096, ABREAST = 4 };
+enum { LINE = 64, ABREAST = 4 };
 
 static inline void copy_line(char *dst, const char *src)
 {
@@ -121,8 +122,8 @@ static inline void copy_line(char *dst, const char *src)
  * itself, so that more lines are under way (20 GB/s on a Xeon, where page after page gets 15). */
 static void copy_pages(char *dst, const char *src)
 {
-    for (uint64_t line = 0; line < PAGE; line += 4 * LINE)
-        for (uint64_t at = line; at < ABREAST * PAGE; at += PAGE)
+    for (uint64_t line = 0; line < WEIR_PAGE; line += 4 * LINE)
+        for (uint64_t at = line; at < ABREAST * WEIR_PAGE; at += WEIR_PAGE)
             for (uint64_t n = at; n < at + 4 * LINE; n += LINE)
                 copy_line(dst + n, src + n);
 }
@@ -138,7 +139,7 @@ static void copy_past(char *dst, const char *src, uint64_t bytes)
     }
     memcpy(dst, src, head);
     uint64_t end = head + (bytes - head) / LINE * LINE, at = head;
-    for (; at + ABREAST * PAGE <= end; at += ABREAST * PAGE)
+    for (; at + ABREAST * WEIR_PAGE <= end; at += ABREAST * WEIR_PAGE)
         copy_pages(dst + at, src + at);
     for (; at < end; at += LINE)
         copy_line(dst + at, src + at);

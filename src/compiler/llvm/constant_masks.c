@@ -5,8 +5,6 @@
  * CPU does not hand on to a load what has been stored under a mask, nor anything to a load that is
  * longer than what was stored, whatever its mask says: it waits until all stores before have gone
  * to the cache. So each such step of a block took as long as some forty instructions. */
-#include <string.h>
-
 #include "compiler/llvm/llvm_passes.h"
 #include "compiler/llvm/llvm_values.h"
 
@@ -52,16 +50,6 @@ static unsigned element_bytes(LLVMTypeRef vector)
         return LLVMGetIntTypeWidth(t) % 8 == 0 ? LLVMGetIntTypeWidth(t) / 8 : 0;
     default: return 0;
     }
-}
-
-static bool is_call_of(LLVMValueRef i, const char *name)
-{
-    if (LLVMIsACallInst(i) == NULL)
-        return false;
-    LLVMValueRef f = LLVMGetCalledValue(i);
-    unsigned id = LLVMIsAFunction(f) != NULL ? LLVMGetIntrinsicID(f) : 0;
-    size_t length = strlen(name);
-    return id != 0 && id == LLVMLookupIntrinsicID(name, length);
 }
 
 /* What is known of the access, what it may alias above all, is so of the one in its place. */
@@ -150,9 +138,9 @@ void narrow_constant_masks(LLVMModuleRef m)
              b = LLVMGetNextBasicBlock(b))
             for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i != NULL; i = next) {
                 next = LLVMGetNextInstruction(i);
-                if (is_call_of(i, "llvm.masked.load"))
+                if (calls_intrinsic(i, "llvm.masked.load"))
                     narrow_load(builder, i);
-                else if (is_call_of(i, "llvm.masked.store"))
+                else if (calls_intrinsic(i, "llvm.masked.store"))
                     narrow_store(builder, i);
             }
     LLVMDisposeBuilder(builder);

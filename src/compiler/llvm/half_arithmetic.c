@@ -11,11 +11,11 @@
  * all: by way of floats it would be rounded twice. Here, when nothing looks at the operations any
  * more, each becomes the one instruction, as assembly text. All of them round once, as floats do
  * that are rounded again. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "compiler/llvm/llvm_passes.h"
+#include "compiler/llvm/llvm_values.h"
 
 enum {
     FEWEST = 16, /* lanes of sums and products; fewer are as fast by floats */
@@ -52,16 +52,6 @@ static bool is_half(LLVMTypeRef t)
     return LLVMGetTypeKind(t) == LLVMHalfTypeKind;
 }
 
-/* Is a call one of an intrinsic (named without its types)? */
-static bool calls(LLVMValueRef call, const char *intrinsic)
-{
-    LLVMValueRef f = LLVMGetCalledValue(call);
-    size_t length, n = strlen(intrinsic);
-    const char *name = LLVMIsAFunction(f) != NULL ? LLVMGetValueName2(f, &length) : "";
-    return strncmp(name, "llvm.", 5) == 0 && strncmp(name + 5, intrinsic, n) == 0 &&
-           name[5 + n] == '.' && name[6 + n] != 's';
-}
-
 /* ---- instructions of AVX-512's FP16 ---- */
 
 static const struct operation *operation_of(LLVMValueRef v)
@@ -70,7 +60,7 @@ static const struct operation *operation_of(LLVMValueRef v)
         return NULL;
     LLVMOpcode op = LLVMGetInstructionOpcode(v);
     unsigned n = lanes_of(LLVMTypeOf(v)); /* a warp's pairs at most */
-    if (op == LLVMCall ? !calls(v, "fma") : n < FEWEST || n > MAX_LANES)
+    if (op == LLVMCall ? !calls_intrinsic(v, "llvm.fma") : n < FEWEST || n > MAX_LANES)
         return NULL;
     for (size_t k = 0; k < WEIR_COUNT(OPERATIONS); k++)
         if (OPERATIONS[k].op == op)
@@ -153,14 +143,12 @@ static LLVMValueRef as_float(struct halves *h, LLVMValueRef v)
 /* The intrinsic that rounds floats to integers as a call does halves, or 0. */
 static unsigned rounding(LLVMValueRef v)
 {
-    static const char *const known[] = {"ceil",  "floor",     "nearbyint", "rint",
-                                        "round", "roundeven", "trunc"};
+    static const char *const known[] = {"llvm.ceil", "llvm.floor", "llvm.nearbyint",
+                                        "llvm.rint", "llvm.round", "llvm.roundeven",
+                                        "llvm.trunc"};
     for (size_t k = 0; k < WEIR_COUNT(known); k++)
-        if (calls(v, known[k])) {
-            char name[32];
-            int n = snprintf(name, sizeof name, "llvm.%s", known[k]);
-            return LLVMLookupIntrinsicID(name, (size_t)n);
-        }
+        if (calls_intrinsic(v, known[k]))
+            return LLVMLookupIntrinsicID(known[k], strlen(known[k]));
     return 0;
 }
 

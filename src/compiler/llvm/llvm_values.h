@@ -3,12 +3,23 @@
 #define WEIR_COMPILER_LLVM_VALUES_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include <llvm-c/Core.h>
 
 static inline bool is_op(LLVMValueRef v, LLVMOpcode op)
 {
     return LLVMIsAInstruction(v) != NULL && LLVMGetInstructionOpcode(v) == op;
+}
+
+/* Is it a call of that intrinsic ("llvm.masked.load"), of whatever types? */
+static inline bool calls_intrinsic(LLVMValueRef v, const char *name)
+{
+    if (LLVMIsACallInst(v) == NULL)
+        return false;
+    LLVMValueRef f = LLVMGetCalledValue(v);
+    unsigned id = LLVMIsAFunction(f) != NULL ? LLVMGetIntrinsicID(f) : 0;
+    return id != 0 && id == LLVMLookupIntrinsicID(name, strlen(name));
 }
 
 /* The scalar that all lanes of a vector are; NULL: they are not one. */

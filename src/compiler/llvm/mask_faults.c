@@ -117,17 +117,10 @@ static void widen_store(struct mask_faults *m, LLVMValueRef store)
     LLVMInstructionEraseFromParent(store);
 }
 
-static bool calls(LLVMValueRef i, const char *name)
-{
-    size_t length;
-    LLVMValueRef f = LLVMGetCalledValue(i);
-    return LLVMIsAFunction(f) != NULL &&
-           strncmp(LLVMGetValueName2(f, &length), name, strlen(name)) == 0;
-}
-
 static void visit_call(struct mask_faults *m, LLVMValueRef i)
 {
-    bool loads = calls(i, "llvm.masked.load."), stores = calls(i, "llvm.masked.store.");
+    bool loads = calls_intrinsic(i, "llvm.masked.load");
+    bool stores = calls_intrinsic(i, "llvm.masked.store");
     if (!loads && !stores)
         return;
     LLVMTypeRef type = LLVMTypeOf(loads ? i : LLVMGetOperand(i, 0));

@@ -178,26 +178,17 @@ static unsigned made_of(const struct mask_width *m, LLVMValueRef v, int depth)
     return bits;
 }
 
-static bool calls(LLVMValueRef user, const char *prefix)
-{
-    size_t length;
-    LLVMValueRef f = LLVMGetCalledValue(user);
-    const char *name = f != NULL ? LLVMGetValueName2(f, &length) : "";
-    for (; *prefix != 0; prefix++, name++)
-        if (*name != *prefix)
-            return false;
-    return true;
-}
-
 /* How many bits wide the elements are that a user of a mask selects; 0: any, or it is not known. */
 static unsigned width_taken(const struct mask_width *m, LLVMValueRef user, LLVMValueRef mask)
 {
     if (is_op(user, LLVMZExt) || is_op(user, LLVMSExt))
         return element_bits(m, LLVMTypeOf(user));
     if (is_op(user, LLVMCall)) {
-        if (calls(user, "llvm.masked.load") || calls(user, "llvm.masked.gather"))
+        if (calls_intrinsic(user, "llvm.masked.load") ||
+            calls_intrinsic(user, "llvm.masked.gather"))
             return element_bits(m, LLVMTypeOf(user));
-        if (calls(user, "llvm.masked.store") || calls(user, "llvm.masked.scatter"))
+        if (calls_intrinsic(user, "llvm.masked.store") ||
+            calls_intrinsic(user, "llvm.masked.scatter"))
             return element_bits(m, LLVMTypeOf(LLVMGetOperand(user, 0)));
         return 0;
     }
