@@ -4,7 +4,7 @@
 Both generators are linear, so that the state n steps ahead is a polynomial of the step, namely x^n
 modulo the step's characteristic polynomial (Haramoto, Matsumoto, Nishimura, Panneton, L'Ecuyer:
 "Efficient Jump Ahead for F2-Linear Random Number Generators", 2008). The tables hold such
-polynomials: for XORWOW (160 bits) those of d * 16^i steps and d * 16^i sequences of 2^67 steps, for
+polynomials: for XORWOW (160 bits) those of d * 32^i steps and d * 32^i sequences of 2^67 steps, for
 MRG32k3a (two of degree 3) those of 2^k steps.
 
   python3 tools/curand/jumps.py > include/weir/curand/jumps.h
@@ -103,12 +103,8 @@ def rows(words):
 
 
 def xorwow_table(step):
-    words = []
-    for i in range(16):
-        for d in range(1, 16):
-            p = xorwow_power(step * d << 4 * i)
-            words += [p >> 32 * k & MASK for k in range(5)]
-    return rows(words)
+    powers = [xorwow_power(step * d << 5 * i) for i in range(13) for d in range(32)]
+    return rows([p >> 32 * k & MASK for p in powers for k in range(5)])
 
 
 def main():
@@ -119,9 +115,9 @@ def main():
 
 /* clang-format off */
 
-/* XORWOW, d * 16^i steps: [i][d - 1][word], the lowest power in the lowest bit. */""")
+/* XORWOW, d * 32^i steps: [i][d][word], the lowest power in the lowest bit. */""")
     print("#define WEIR_XORWOW_STEPS \\\n" + xorwow_table(1) + "\n")
-    print("/* XORWOW, d * 16^i sequences of 2^67 steps. */")
+    print("/* XORWOW, d * 32^i sequences of 2^67 steps. */")
     print("#define WEIR_XORWOW_SEQUENCES \\\n" + xorwow_table(1 << 67) + "\n")
     print("/* MRG32k3a, 2^k steps: [k][component][power]. */")
     m1, m2 = 4294967087, 4294944443

@@ -3,7 +3,7 @@
  *
  * The 160 bits are linear: the state n steps ahead is x^n modulo the characteristic polynomial of
  * the step, applied to the state (jumps.h). A jump costs 160 steps whatever its length; sequences
- * and offsets are put together from one jump for each hexadecimal digit. */
+ * and offsets are put together from one jump for each digit of five bits. */
 #ifndef WEIR_CURAND_XORWOW_H
 #define WEIR_CURAND_XORWOW_H
 
@@ -44,7 +44,8 @@ WEIR_CURAND void xorwow_step(unsigned (&v)[5])
     v[4] = v[4] ^ v[4] << 4 ^ t ^ t << 1;
 }
 
-/* Applies a polynomial of 160 coefficients. */
+/* Applies a polynomial of 160 coefficients. Threads side by side as a rule begin with one state and
+ * apply polynomials of their own, so that they have the steps in common. */
 WEIR_CURAND void xorwow_jump(unsigned (&v)[5], const unsigned *polynomial)
 {
     unsigned sum[5] = {0, 0, 0, 0, 0};
@@ -52,39 +53,40 @@ WEIR_CURAND void xorwow_jump(unsigned (&v)[5], const unsigned *polynomial)
     for (int word = 0; word < 5; word++) {
         unsigned bits = polynomial[word];
 #pragma unroll 1
-        for (int i = 0; i < 32; i++) {
-            unsigned mask = 0u - (bits & 1);
-            bits >>= 1;
-            for (int k = 0; k < 5; k++)
-                sum[k] ^= v[k] & mask;
-            xorwow_step(v);
-        }
+        for (int i = 0; i < 32; i += 8, bits >>= 8)
+#pragma unroll
+            for (int bit = 0; bit < 8; bit++) {
+                unsigned mask = (unsigned)((int)(bits << (31 - bit)) >> 31);
+                for (int k = 0; k < 5; k++)
+                    sum[k] ^= v[k] & mask;
+                xorwow_step(v);
+            }
     }
     for (int k = 0; k < 5; k++)
         v[k] = sum[k];
 }
 
 /* n units ahead, by the table for that unit. The order of jumps makes no difference: those by the
- * upper digits come first, as threads side by side have them in common, and one jump serves all. */
-WEIR_CURAND void xorwow_digits(unsigned (&v)[5], unsigned long long n, const unsigned *table)
-{
-#pragma unroll 1
-    for (; n != 0; n >>= 4, table += 15 * 5)
-        if (n & 15)
-            xorwow_jump(v, table + ((n & 15) - 1) * 5);
-}
+ * upper digits come first, as threads side by side have them in common, and one jump serves all.
+ * What is common gets no register with what is a thread's own, by asm. */
 WEIR_CURAND void xorwow_ahead(unsigned (&v)[5], unsigned long long n, const unsigned *table)
 {
-    xorwow_digits(v, n >> 8, table + 2 * 15 * 5);
-#if defined(__CUDA_ARCH__) /* what threads have in common so far gets no register with what        \
-                              follows */
+    unsigned long long rest = n >> 5;
+    const unsigned *digits = table + 32 * 5;
+#if defined(__CUDA_ARCH__)
+    asm("mov.b64 %0, %1;" : "=l"(rest) : "l"(n >> 5));
+#endif
+#pragma unroll 1
+    for (; rest != 0; rest >>= 5, digits += 32 * 5)
+        xorwow_jump(v, digits + (rest & 31) * 5);
+#if defined(__CUDA_ARCH__)
     for (unsigned &word : v) {
         unsigned own;
         asm("mov.b32 %0, %1;" : "=r"(own) : "r"(word));
         word = own;
     }
 #endif
-    xorwow_digits(v, n & 255, table);
+    xorwow_jump(v, table + (n & 31) * 5);
 }
 
 constexpr unsigned weyl_step = 362437;
@@ -103,7 +105,8 @@ WEIR_CURAND unsigned int curand(curandStateXORWOW_t *state)
 /* n numbers ahead. What curand_normal has kept stays kept. */
 WEIR_CURAND void skipahead(unsigned long long n, curandStateXORWOW_t *state)
 {
-    weir::curand::xorwow_ahead(state->v, n, weir::curand::xorwow_steps);
+    if (n != 0)
+        weir::curand::xorwow_ahead(state->v, n, weir::curand::xorwow_steps);
     state->d += weir::curand::weyl_step * (unsigned)n;
 }
 
