@@ -123,25 +123,29 @@ static void emit_powi(struct alu *a, const val *s, val *d)
  * one that do not count: no square overflows, and none that counts vanishes. The error is less than
  * three halves of a unit in the last place. A minimum and a maximum take their second argument
  * where one is NaN, so that the factor is a number in any case. */
-static void emit_hypot(struct alu *a, const val *s, val *d)
+static val length_of_two(struct alu *a, const val *s)
 {
-    if (!a->has_fma) {
-        d[0] = math_sleef(a, "hypot u05", s, 2);
-        return;
-    }
     val x = ir_fabs(a, s[0]), y = ir_fabs(a, s[1]), inf = infinity(x);
-    val least = ir_kf(x, 0x1p-1022), most = ir_kf(x, 0x1p1022);
+    bool wide = ir_bits(x) == 64;
+    unsigned digits = wide ? 52 : 23;
+    uint64_t exponents = wide ? 0x7ff : 0xff; /* all bits of the exponent */
+    val least = ir_kf(x, wide ? 0x1p-1022 : 0x1p-126), most = ir_kf(x, wide ? 0x1p1022 : 0x1p126);
     val large = ir_select(a, ir_fcmp(a, LLVMRealOGT, x, y), x, y);
     large = ir_select(a, ir_fcmp(a, LLVMRealOLT, large, most), large, most);
     large = ir_select(a, ir_fcmp(a, LLVMRealOGT, large, least), large, least);
     val exponent = ir_as_int(a, large);
-    exponent = ir_and(a, exponent, ir_k(exponent, 0x7ffull << 52));
-    val both = ir_k(exponent, 2046ull << 52);
+    exponent = ir_and(a, exponent, ir_k(exponent, exponents << digits));
+    val both = ir_k(exponent, (exponents - 1) << digits);
     val down = ir_as_float(a, ir_sub(a, both, exponent)), up = ir_as_float(a, exponent);
     x = ir_fmul(a, x, down), y = ir_fmul(a, y, down);
     val r = ir_fmul(a, ir_sqrt(a, ir_fma(a, x, x, ir_fmul(a, y, y))), up);
     val any = ir_or(a, ir_fcmp(a, LLVMRealOEQ, x, inf), ir_fcmp(a, LLVMRealOEQ, y, inf));
-    d[0] = ir_select(a, any, inf, r);
+    return ir_select(a, any, inf, r);
+}
+
+static void emit_hypot(struct alu *a, const val *s, val *d)
+{
+    d[0] = a->has_fma ? length_of_two(a, s) : math_sleef(a, "hypot u05", s, 2);
 }
 
 /* Euclidean norm of four. f32 squares neither overflow nor vanish in f64; f64 goes by pairs. */
@@ -160,13 +164,16 @@ static val norm_4(struct alu *a, const val *s)
     return ir_select(a, any_inf, infinity(sum), ir_sqrt(a, sum));
 }
 
-/* The same of two f32. (SLEEF's takes twice the time with AVX2, and is rounded less well.) */
+/* A root in f64 takes a CPU three to four times as long as one in f32. (SLEEF's function takes
+ * twice the time of that with AVX2, and is rounded less well.) */
 static void emit_hypotf(struct alu *a, const val *s, val *d)
 {
+    if (a->has_fma) {
+        d[0] = length_of_two(a, s);
+        return;
+    }
     val x = ir_ftof(a, s[0], 64), y = ir_ftof(a, s[1], 64), inf = infinity(s[0]);
-    val square = ir_fmul(a, y, y); /* exact, so that a fused sum is the same */
-    val sum = a->has_fma ? ir_fma(a, x, x, square) : ir_fadd(a, ir_fmul(a, x, x), square);
-    val r = ir_ftof(a, ir_sqrt(a, sum), 32);
+    val r = ir_ftof(a, ir_sqrt(a, ir_fadd(a, ir_fmul(a, x, x), ir_fmul(a, y, y))), 32);
     val any_inf = ir_or(a, ir_fcmp(a, LLVMRealOEQ, ir_fabs(a, s[0]), inf),
                         ir_fcmp(a, LLVMRealOEQ, ir_fabs(a, s[1]), inf));
     d[0] = ir_select(a, any_inf, inf, r);
