@@ -134,36 +134,36 @@ static void emit_rsqrt(struct builder *b)
 
 /* ---- ex2 ---- */
 
-val alu_nearest(struct alu *a, val x, double factor, val *t)
+val alu_nearest(struct alu *a, val x, double factor, double rounding, val *t)
 {
-    val magic = ir_kf(x, ALU_ROUNDING);
+    val magic = ir_kf(x, rounding);
     *t = ir_fma(a, x, ir_kf(x, factor), magic);
     return ir_fsub(a, *t, magic);
 }
 
-val alu_scale(struct alu *a, val p, val k, val k_int)
+val alu_scale(struct alu *a, val p, val k, val t)
 {
     if (a->has_avx512) {
         val args[] = {p, k};
         return ir_pieces(a, 16, args, 2, scalef_piece, NULL);
     }
-    /* two steps, so that a subnormal result is rounded once, by the second */
-    val one = ir_k(k_int, 127u << 23), twenty_three = ir_k(k_int, 23);
-    val first = ir_ashr(a, k_int, ir_k(k_int, 1)), second = ir_sub(a, k_int, first);
-    p = ir_fmul(a, p, ir_as_float(a, ir_add(a, one, ir_shl(a, first, twenty_three))));
-    return ir_fmul(a, p, ir_as_float(a, ir_add(a, one, ir_shl(a, second, twenty_three))));
+    /* Two steps, so that a subnormal result is rounded once, by the second. The low bits of t, k
+     * and twice the bias, are the sum of two exponents; what is above them is shifted out. */
+    val both = ir_as_int(a, t), twenty_three = ir_k(both, 23);
+    val first = ir_lshr(a, both, ir_k(both, 1)), second = ir_sub(a, both, first);
+    p = ir_fmul(a, p, ir_as_float(a, ir_shl(a, first, twenty_three)));
+    return ir_fmul(a, p, ir_as_float(a, ir_shl(a, second, twenty_three)));
 }
 
 val alu_ex2(struct alu *a, val x)
 {
     static const double c[] = {
         1, 0.693147182, 0.240226507, 0.0555035695, 0.00961808302, 0.00133908633, 0.000154531634};
-    val high = ir_kf(x, 200), low = ir_kf(x, -200), magic = ir_kf(x, ALU_ROUNDING);
+    val high = ir_kf(x, 200), low = ir_kf(x, -200), magic = ir_kf(x, ALU_ROUNDING_EXPONENT);
     x = ir_select(a, ir_fcmp(a, LLVMRealOGT, x, high), high, x); /* a NaN stays */
     x = ir_select(a, ir_fcmp(a, LLVMRealOLT, x, low), low, x);
     val t = ir_fadd(a, x, magic), k = ir_fsub(a, t, magic), f = ir_fsub(a, x, k);
-    val k_int = ir_sub(a, ir_as_int(a, t), ir_as_int(a, magic));
-    return alu_scale(a, alu_poly(a, f, c, WEIR_COUNT(c)), k, k_int);
+    return alu_scale(a, alu_poly(a, f, c, WEIR_COUNT(c)), k, t);
 }
 
 static void emit_ex2(struct builder *b)

@@ -206,11 +206,13 @@ enum ptx_mod alu_comparison(const struct ptx_instr *i); /* eq ne lt ... nan, or 
 val alu_ex2(struct alu *a, val x);
 /* Adding it to a float below 2^22 rounds that to an integer, found in the low bits. */
 #define ALU_ROUNDING 0x1.8p23
-/* The integer nearest to x * factor, as a float; *t: that plus ALU_ROUNDING. */
-val alu_nearest(struct alu *a, val x, double factor, val *t);
+/* The same, which adds twice the bias of an f32's exponent to the integer, for alu_scale. */
+#define ALU_ROUNDING_EXPONENT (ALU_ROUNDING + 254)
+/* The integer nearest to x * factor, as a float; *t: that plus one of these. */
+val alu_nearest(struct alu *a, val x, double factor, double rounding, val *t);
 val alu_lg2(struct alu *a, val x);
-/* p * 2^k for an integral f32 k (and the same as i32), |k| <= 252. */
-val alu_scale(struct alu *a, val p, val k, val k_int);
+/* p * 2^k for an integral f32 k, |k| <= 252; t is k + ALU_ROUNDING_EXPONENT. */
+val alu_scale(struct alu *a, val p, val k, val t);
 /* f32 x = (1 + f) * 2^k with 1 + f in [2/3, 4/3): returns f, and k as a float. */
 val alu_log_split(struct alu *a, val x, val *k);
 /* The logarithm r of x, put right where x is not positive and finite. */

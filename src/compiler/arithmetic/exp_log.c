@@ -6,14 +6,13 @@
  */
 #include "compiler/arithmetic/math_table.h"
 
-/* e^(r + low) 2^n for |r| <= ln 2 / 2; t is n plus the rounding constant. */
+/* e^(r + low) 2^n for |r| <= ln 2 / 2; t is n + ALU_ROUNDING_EXPONENT. */
 static val exp_of(struct alu *a, val r, val low, val t)
 {
     static const double c[] = {0.5, 0.166665733, 0.0416665487, 0.00836377405, 0.00139269268};
-    val magic = ir_kf(t, ALU_ROUNDING), n = ir_fsub(a, t, magic);
-    val n_int = ir_sub(a, ir_as_int(a, t), ir_as_int(a, magic));
+    val n = ir_fsub(a, t, ir_kf(t, ALU_ROUNDING_EXPONENT));
     val p = ir_fma(a, ir_fmul(a, r, r), alu_poly(a, r, c, WEIR_COUNT(c)), low);
-    return alu_scale(a, ir_fadd(a, ir_fadd(a, p, r), ir_kf(p, 1)), n, n_int);
+    return alu_scale(a, ir_fadd(a, ir_fadd(a, p, r), ir_kf(p, 1)), n, t);
 }
 
 /* x y + z, and what its rounding lost; z is the larger term. */
@@ -38,7 +37,7 @@ static void emit_expf(struct alu *a, const val *s, val *d)
         d[0] = math_sleef(a, "exp u10", s, 1);
         return;
     }
-    val x = clamp(a, s[0], 130), t, n = alu_nearest(a, x, 0x1.715476p+0, &t);
+    val x = clamp(a, s[0], 130), t, n = alu_nearest(a, x, 0x1.715476p+0, ALU_ROUNDING_EXPONENT, &t);
     val low, r = ir_fma(a, n, ir_kf(x, -0x1.62e43p-1), x);
     r = fma_with_error(a, n, ir_kf(x, 0x1.05c61p-29), r, &low);
     d[0] = exp_of(a, r, low, t);
@@ -50,7 +49,7 @@ static void emit_exp10f(struct alu *a, const val *s, val *d)
         d[0] = math_sleef(a, "exp10 u10", s, 1);
         return;
     }
-    val x = clamp(a, s[0], 60), t, n = alu_nearest(a, x, 0x1.a934fp+1, &t);
+    val x = clamp(a, s[0], 60), t, n = alu_nearest(a, x, 0x1.a934fp+1, ALU_ROUNDING_EXPONENT, &t);
     val r = ir_fma(a, n, ir_kf(x, -0x1.344136p-2), x);
     r = ir_fma(a, n, ir_kf(x, 0x1.ec10cp-27), r);
     /* times ln 10, whose lower part matters */

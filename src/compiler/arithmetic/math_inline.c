@@ -206,7 +206,7 @@ static struct trig reduce(struct alu *a, val x)
 {
     static const double s[] = {-0.166666642, 0.00833273679, -0.000195853732};
     static const double c[] = {0.0416666642, -0.00138882909, 2.45454194e-05};
-    val t, q = alu_nearest(a, x, 0x1.45f306p-1, &t);
+    val t, q = alu_nearest(a, x, 0x1.45f306p-1, ALU_ROUNDING, &t);
     val r = ir_fma(a, q, ir_kf(q, -0x1.921fb6p+0), x);
     r = ir_fma(a, q, ir_kf(q, 0x1.777a5cp-25), r);
     r = ir_fma(a, q, ir_kf(q, 0x1.ee59dap-50), r);
