@@ -389,6 +389,15 @@ static bool jam_warps(struct session *s, struct diag *d)
             run_passes(s, JAMMED_PIPELINE, d));
 }
 
+/* What lanes make of votes on which of them have some number. */
+static bool narrow_votes(struct session *s)
+{
+    if (!s->cg.alu.has_avx2)
+        return false;
+    bool changed = make_selection_tables(s->cg.alu.module, s->cg.alu.has_avx512);
+    return compare_as_bytes(s->cg.alu.module, s->cg.alu.has_avx512) || changed;
+}
+
 static bool inline_halves(struct session *s, struct diag *d)
 {
     if (alu_fma_slow(&s->cg.alu)) {
@@ -433,6 +442,7 @@ static bool compile_optimize(struct session *s, struct diag *d)
         shared_reload(s->cg.alu.module, s->data, s->k.shared_bytes, s->cg.alu.simd_bits);
     if (!large && s->k.nwarps > 1 && !jam_warps(s, d))
         return false;
+    bool changed = !large && narrow_votes(s);
     strip_mine(s->cg.alu.module, s->cg.alu.simd_bits, s->k.entry->pragmas & PTX_PRAGMA_STRIPS);
     if (!large)
         scalarize_gathers(s->cg.alu.module, host_slow_gathers());
@@ -440,9 +450,11 @@ static bool compile_optimize(struct session *s, struct diag *d)
         return true;
     if (alu_fma_inline_rare(&s->cg.alu) && !run_passes(s, "always-inline", d))
         return false;
-    bool changed = mask_logic(s->cg.alu.module, s->cg.alu.has_avx512);
-    if (s->cg.alu.has_avx2 && !s->cg.alu.has_avx512)
+    changed |= mask_logic(s->cg.alu.module, s->cg.alu.has_avx512);
+    if (s->cg.alu.has_avx2 && !s->cg.alu.has_avx512) {
+        changed |= count_bits(s->cg.alu.module);
         changed |= mask_width(s->cg.alu.module);
+    }
     narrow_constant_masks(s->cg.alu.module);
     return !changed || run_passes(s, "function(adce)", d);
 }

@@ -49,6 +49,15 @@ void warp_jam_mark(LLVMValueRef branch);
  * or wherever they can, if `always`. `shared_bytes` as above. False: no loop was changed. */
 bool warp_jam(LLVMModuleRef m, unsigned simd_bits, uint64_t shared_bytes, bool always);
 
+/* selection_tables.c. Before strip_mine, for AVX2 and AVX-512: chains of selections of scalars, by
+ * a number that is compared with constants, become permutations. False: there were none. */
+bool make_selection_tables(LLVMModuleRef m, bool avx512);
+
+/* byte_comparisons.c. After make_selection_tables, for AVX2 and AVX-512: comparisons of numbers
+ * below 256 of which an integer of bits is made are comparisons of bytes. False: there were none.
+ */
+bool compare_as_bytes(LLVMModuleRef m, bool avx512);
+
 /* strip_mining.c. Arithmetic whose values do not fit into registers, of simd_bits each, is
  * executed for a few lanes at a time; or all of it, if `always`. */
 void strip_mine(LLVMModuleRef m, unsigned simd_bits, bool always);
@@ -65,6 +74,10 @@ bool mask_logic(LLVMModuleRef m, bool mask_registers);
 /* mask_width.c. After mask_logic, for AVX2 without AVX-512: vectors of masks that are made of
  * integers get elements as wide as what takes them. False: nothing was changed. */
 bool mask_width(LLVMModuleRef m);
+
+/* bit_counts.c. After mask_logic, for AVX2 without AVX-512: bits of vectors of words are counted by
+ * sums of bytes. False: there are none. */
+bool count_bits(LLVMModuleRef m);
 
 /* constant_masks.c. After mask_logic: loads and stores under masks that are constants become those
  * of fewer lanes. */

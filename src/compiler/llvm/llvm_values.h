@@ -47,4 +47,69 @@ static inline LLVMValueRef splat_to(LLVMBuilderRef b, LLVMValueRef scalar, LLVMT
     return LLVMBuildShuffleVector(b, v, LLVMGetPoison(type), LLVMConstNull(indices), "");
 }
 
+/* An instruction of the machine ("llvm.x86.avx2.permd"), where the builder is. */
+static inline LLVMValueRef machine_call(LLVMBuilderRef b, const char *name, LLVMValueRef *args,
+                                        unsigned n)
+{
+    LLVMModuleRef module = LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInsertBlock(b)));
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(module, id, NULL, 0);
+    return LLVMBuildCall2(b, LLVMGlobalGetValueType(f), f, args, n, "");
+}
+
+/* n elements of a vector, at most 32, from one on. */
+static inline LLVMValueRef part_of(LLVMBuilderRef b, LLVMValueRef v, unsigned from, unsigned n)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetTypeContext(LLVMTypeOf(v)));
+    LLVMValueRef lane[32];
+    for (unsigned l = 0; l < n; l++)
+        lane[l] = LLVMConstInt(i32, from + l, false);
+    LLVMValueRef by = LLVMConstVector(lane, n);
+    return LLVMBuildShuffleVector(b, v, LLVMGetPoison(LLVMTypeOf(v)), by, "");
+}
+
+/* n vectors side by side, a power of two, of at most 32 elements together. */
+static inline LLVMValueRef joined_parts(LLVMBuilderRef b, LLVMValueRef *v, unsigned n)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetTypeContext(LLVMTypeOf(v[0])));
+    for (; n > 1; n /= 2)
+        for (unsigned k = 0; k < n / 2; k++) {
+            unsigned lanes = 2 * LLVMGetVectorSize(LLVMTypeOf(v[2 * k]));
+            LLVMValueRef lane[32];
+            for (unsigned l = 0; l < lanes; l++)
+                lane[l] = LLVMConstInt(i32, l, false);
+            v[k] =
+                LLVMBuildShuffleVector(b, v[2 * k], v[2 * k + 1], LLVMConstVector(lane, lanes), "");
+        }
+    return v[0];
+}
+
+/* 32 words as bytes, with AVX2, in order: as a register of bytes, of which each has the low bits of
+ * a word that is less than 256, or not less than -128. */
+static inline LLVMValueRef packed_words(LLVMBuilderRef b, LLVMValueRef words, bool negative)
+{
+    enum { REGISTER = 8, PARTS = 4 };
+    static const unsigned in_order[REGISTER] = {0, 4, 1, 5, 2, 6, 3, 7};
+    LLVMContextRef ctx = LLVMGetTypeContext(LLVMTypeOf(words));
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(ctx);
+    LLVMValueRef lane[REGISTER], half[PARTS / 2];
+    for (unsigned n = 0; n < PARTS / 2; n++) {
+        LLVMValueRef two[2] = {part_of(b, words, 2 * n * REGISTER, REGISTER),
+                               part_of(b, words, (2 * n + 1) * REGISTER, REGISTER)};
+        half[n] = machine_call(b, "llvm.x86.avx2.packssdw", two, 2);
+    }
+    /* These mix both halves of registers; what they make is put in order once. The machine reads
+     * the low bits of indices only; others keep LLVM from making the indices of bytes, each time.
+     */
+    LLVMValueRef v[2] = {
+        machine_call(b, negative ? "llvm.x86.avx2.packsswb" : "llvm.x86.avx2.packuswb", half, 2)};
+    v[0] = LLVMBuildBitCast(b, v[0], LLVMVectorType(i32, REGISTER), "");
+    for (unsigned l = 0; l < REGISTER; l++)
+        lane[l] = LLVMConstInt(i32, in_order[l] + (l + 1) * 0x01010100u, false);
+    v[1] = LLVMConstVector(lane, REGISTER);
+    v[0] = machine_call(b, "llvm.x86.avx2.permd", v, 2);
+    return LLVMBuildBitCast(b, v[0], LLVMVectorType(LLVMInt8TypeInContext(ctx), REGISTER * PARTS),
+                            "");
+}
+
 #endif

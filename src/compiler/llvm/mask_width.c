@@ -320,14 +320,9 @@ static LLVMValueRef compared_words(const struct mask_width *m, LLVMValueRef bits
 /* i32: 1 where a register is zero, else 0. */
 static LLVMValueRef is_zero(const struct mask_width *m, LLVMValueRef v)
 {
-    static const char name[] = "llvm.x86.avx.ptestz.256";
-    LLVMModuleRef module = LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInsertBlock(m->b)));
-    unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
-    LLVMValueRef f = LLVMGetIntrinsicDeclaration(module, id, NULL, 0);
     LLVMTypeRef words = LLVMVectorType(LLVMInt64TypeInContext(m->ctx), REGISTER / 64);
     v = LLVMBuildBitCast(m->b, v, words, "");
-    LLVMValueRef args[2] = {v, v};
-    return LLVMBuildCall2(m->b, LLVMGlobalGetValueType(f), f, args, 2, "");
+    return machine_call(m->b, "llvm.x86.avx.ptestz.256", (LLVMValueRef[]){v, v}, 2);
 }
 
 /* Whether all lanes of two vectors are equal is asked of the bits of a comparison, which LLVM packs
@@ -352,11 +347,7 @@ static void test_differences(struct mask_width *m, LLVMValueRef i)
     LLVMPositionBuilderBefore(m->b, i);
     x = LLVMBuildXor(m->b, x, LLVMGetOperand(compared, 1), "");
     for (unsigned from = 0; from < lanes_of(compared); from += each) {
-        LLVMValueRef lane[MAX_LANES];
-        for (unsigned l = 0; l < each; l++)
-            lane[l] = LLVMConstInt(m->i32, from + l, false);
-        LLVMValueRef part = LLVMBuildShuffleVector(m->b, x, LLVMGetPoison(LLVMTypeOf(x)),
-                                                   LLVMConstVector(lane, each), "");
+        LLVMValueRef part = part_of(m->b, x, from, each);
         any = any == NULL ? part : LLVMBuildOr(m->b, any, part, "");
     }
     LLVMValueRef zero = is_zero(m, any), none = LLVMConstNull(m->i32);
@@ -396,6 +387,67 @@ static void count_in_bytes(struct mask_width *m, LLVMValueRef i)
     m->changed = true;
 }
 
+/* ---- comparisons of words as integers ---- */
+
+/* Is a mask made in a block of nothing but comparisons of words there, and tests of bits? */
+static bool is_of_words(const struct mask_width *m, LLVMValueRef v, LLVMBasicBlockRef block,
+                        int depth)
+{
+    struct lane_test t;
+    if (LLVMIsAConstant(v) != NULL)
+        return true;
+    if (LLVMIsAInstruction(v) == NULL || LLVMGetInstructionParent(v) != block)
+        return false;
+    if (is_lane_test(m, v, &t))
+        return true;
+    if (is_op(v, LLVMICmp) || is_op(v, LLVMFCmp))
+        return element_bits(m, LLVMTypeOf(LLVMGetOperand(v, 0))) == WORD;
+    if (depth == 0 || (!is_op(v, LLVMAnd) && !is_op(v, LLVMOr) && !is_op(v, LLVMXor)))
+        return false;
+    return is_of_words(m, LLVMGetOperand(v, 0), block, depth - 1) &&
+           is_of_words(m, LLVMGetOperand(v, 1), block, depth - 1);
+}
+
+/* Such a mask as words. Logic is done on these: LLVM may do logic on vectors of bits as on bytes,
+ * and make words of the result. */
+static LLVMValueRef as_words(const struct mask_width *m, LLVMValueRef v)
+{
+    if (!is_op(v, LLVMAnd) && !is_op(v, LLVMOr) && !is_op(v, LLVMXor))
+        return LLVMBuildSExt(m->b, v, LLVMVectorType(m->i32, MAX_LANES), "");
+    LLVMValueRef x = as_words(m, LLVMGetOperand(v, 0)), y = as_words(m, LLVMGetOperand(v, 1));
+    return LLVMBuildBinOp(m->b, LLVMGetInstructionOpcode(v), x, y, "");
+}
+
+/* Is all that is asked of the bits of a mask whether they all are `what`? */
+static bool is_only_compared(LLVMValueRef bits, LLVMValueRef what)
+{
+    for (LLVMUseRef use = LLVMGetFirstUse(bits); use != NULL; use = LLVMGetNextUse(use)) {
+        LLVMValueRef user = LLVMGetUser(use);
+        if (!is_op(user, LLVMICmp) || LLVMGetOperand(user, 1) != what ||
+            (LLVMGetICmpPredicate(user) != LLVMIntEQ && LLVMGetICmpPredicate(user) != LLVMIntNE))
+            return false;
+    }
+    return true;
+}
+
+/* An integer of a mask of words. LLVM brings comparisons to bytes register by register, and each
+ * time in order. */
+static void pack_words(struct mask_width *m, LLVMValueRef i)
+{
+    LLVMValueRef mask = is_op(i, LLVMBitCast) ? LLVMGetOperand(i, 0) : NULL;
+    if (mask == NULL || LLVMTypeOf(i) != m->i32 || !is_mask(m, mask) ||
+        LLVMIsAConstant(mask) != NULL || LLVMGetFirstUse(i) == NULL ||
+        !is_of_words(m, mask, LLVMGetInstructionParent(i), MAX_DEPTH))
+        return;
+    LLVMValueRef none = LLVMConstNull(m->i32), all = LLVMConstAllOnes(m->i32);
+    if (is_only_compared(i, none) || is_only_compared(i, all))
+        return;
+    LLVMPositionBuilderBefore(m->b, i);
+    LLVMValueRef bytes = packed_words(m->b, as_words(m, mask), true);
+    LLVMReplaceAllUsesWith(i, machine_call(m->b, "llvm.x86.avx2.pmovmskb", &bytes, 1));
+    m->changed = true;
+}
+
 bool mask_width(LLVMModuleRef module)
 {
     LLVMContextRef ctx = LLVMGetModuleContext(module);
@@ -404,7 +456,7 @@ bool mask_width(LLVMModuleRef module)
                            .i8 = LLVMInt8TypeInContext(ctx),
                            .i32 = LLVMInt32TypeInContext(ctx)};
     struct lane_test t;
-    for (int pass = 0; pass < 2; pass++)
+    for (int pass = 0; pass < 3; pass++)
         for (LLVMValueRef f = LLVMGetFirstFunction(module); f != NULL; f = LLVMGetNextFunction(f))
             for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b != NULL;
                  b = LLVMGetNextBasicBlock(b))
@@ -414,8 +466,10 @@ bool mask_width(LLVMModuleRef module)
                         visit(&m, i);
                         test_differences(&m, i);
                         count_in_bytes(&m, i);
-                    } else if (is_lane_test(&m, i, &t)) {
+                    } else if (pass == 1 && is_lane_test(&m, i, &t)) {
                         give_users(&m, i, &t);
+                    } else if (pass == 2) {
+                        pack_words(&m, i);
                     }
                 }
     LLVMDisposeBuilder(m.b);

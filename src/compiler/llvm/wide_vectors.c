@@ -5,17 +5,20 @@
  * such a value is a vector, chosen lane by lane in each iteration. It takes twice the registers and
  * selections, whose masks must be extended on AVX2. And bytes are made 16 bits wide to be compared
  * with a byte that all lanes have, which is extended as a scalar. LLVM narrows neither: it does not
- * look through the shuffle that makes a vector of a scalar.
+ * look through the shuffle that makes a vector of a scalar. Addresses of shared memory, too, are
+ * counted up in 64 bits, and cut to 32 for each access.
  *
- * So selections and phis of which nothing but low bits is read are made in elements of that width;
- * and comparisons of what is extended in elements of what is not. */
+ * So selections, phis and what arithmetic makes of them, of which nothing but low bits is read, are
+ * made in elements of that width; and comparisons of what is extended in elements of what is not.
+ */
 #include "base/base.h"
 #include "compiler/llvm/llvm_passes.h"
 #include "compiler/llvm/llvm_values.h"
 
 enum { MAX_MEMBERS = 24 };
 
-/* Phis and selections that are read by each other and cut to `type`, and what takes their place. */
+/* Phis, selections and arithmetic that are read by each other and cut to `type`, and what takes
+ * their place. */
 struct web {
     LLVMBuilderRef b;
     LLVMTypeRef type;
@@ -39,22 +42,59 @@ static int member(const struct web *w, LLVMValueRef v)
     return -1;
 }
 
-static bool may_be_member(LLVMValueRef v) { return is_op(v, LLVMPHI) || is_op(v, LLVMSelect); }
+static bool is_choice(LLVMValueRef v) { return is_op(v, LLVMPHI) || is_op(v, LLVMSelect); }
+
+/* Arithmetic whose low bits are made of the low bits of its operands. */
+static bool is_arithmetic(LLVMValueRef v)
+{
+    bool is = is_op(v, LLVMAdd) || is_op(v, LLVMSub) || is_op(v, LLVMMul) || is_op(v, LLVMAnd) ||
+              is_op(v, LLVMOr) || is_op(v, LLVMXor);
+    return is && (LLVMIsAConstant(LLVMGetOperand(v, 0)) == NULL ||
+                  LLVMIsAConstant(LLVMGetOperand(v, 1)) == NULL);
+}
+
+static bool may_be_member(LLVMValueRef v) { return is_choice(v) || is_arithmetic(v); }
 
 static bool is_cut(const struct web *w, LLVMValueRef user)
 {
     return is_op(user, LLVMTrunc) && LLVMTypeOf(user) == w->type;
 }
 
-/* A phi's incoming values, or those that a selection chooses from. */
+/* A phi's incoming values, those that a selection chooses from, or operands. */
 static unsigned inputs(LLVMValueRef v) { return is_op(v, LLVMPHI) ? LLVMCountIncoming(v) : 2; }
 
 static LLVMValueRef input(LLVMValueRef v, unsigned n)
 {
-    return is_op(v, LLVMPHI) ? LLVMGetIncomingValue(v, n) : LLVMGetOperand(v, n + 1);
+    return is_op(v, LLVMPHI) ? LLVMGetIncomingValue(v, n)
+                             : LLVMGetOperand(v, is_op(v, LLVMSelect) ? n + 1 : n);
 }
 
-/* Adds what members choose from, while it is of such a kind. */
+/* Does nothing read a value but members, and cuts? */
+static bool is_read_within(const struct web *w, LLVMValueRef v)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(v); u != NULL; u = LLVMGetNextUse(u))
+        if (member(w, LLVMGetUser(u)) < 0 && !is_cut(w, LLVMGetUser(u)))
+            return false;
+    return true;
+}
+
+/* Takes out arithmetic that others read, too: its results are cut. False: others read a choice. */
+static bool leave_out(struct web *w)
+{
+    for (int n = 0; n < w->n;) {
+        if (is_read_within(w, w->wide[n])) {
+            n++;
+            continue;
+        }
+        if (is_choice(w->wide[n]))
+            return false;
+        w->wide[n] = w->wide[--w->n];
+        n = 0; /* what it is made of is read by another now */
+    }
+    return true;
+}
+
+/* Adds what members are made of, while it is of such a kind. */
 static bool collect(struct web *w, LLVMValueRef first)
 {
     w->wide[0] = first;
@@ -68,11 +108,7 @@ static bool collect(struct web *w, LLVMValueRef first)
                 return false;
             w->wide[w->n++] = v;
         }
-    for (int n = 0; n < w->n; n++)
-        for (LLVMUseRef u = LLVMGetFirstUse(w->wide[n]); u != NULL; u = LLVMGetNextUse(u))
-            if (member(w, LLVMGetUser(u)) < 0 && !is_cut(w, LLVMGetUser(u)))
-                return false;
-    return true;
+    return leave_out(w);
 }
 
 /* In front of the instruction after `v`, and after phis. */
@@ -138,25 +174,36 @@ static void add_incoming(const struct web *w, int n, unsigned i)
     LLVMAddIncoming(w->narrow[n], &v, &from, 1);
 }
 
+/* What takes a member's place, in front of it, of anything yet. */
+static LLVMValueRef narrow_member(const struct web *w, LLVMValueRef v)
+{
+    LLVMValueRef none = LLVMGetPoison(w->type);
+    if (is_op(v, LLVMPHI))
+        return LLVMBuildPhi(w->b, w->type, "");
+    if (is_op(v, LLVMSelect))
+        return LLVMBuildSelect(w->b, LLVMGetOperand(v, 0), none, none, "");
+    LLVMValueRef x = LLVMGetOperand(v, LLVMIsAConstant(LLVMGetOperand(v, 0)) != NULL);
+    x = LLVMBuildTrunc(w->b, x, w->type, "");
+    return LLVMBuildBinOp(w->b, LLVMGetInstructionOpcode(v), x, x, "");
+}
+
 static bool narrow_web(LLVMBuilderRef b, LLVMValueRef trunc)
 {
     struct web w = {.b = b, .type = LLVMTypeOf(trunc)};
-    if (!may_be_member(LLVMGetOperand(trunc, 0)) || !collect(&w, LLVMGetOperand(trunc, 0)) ||
+    if (!is_choice(LLVMGetOperand(trunc, 0)) || !collect(&w, LLVMGetOperand(trunc, 0)) ||
         !can_cut(&w))
         return false;
-    for (int n = 0; n < w.n; n++) { /* a selection of poison, until all are there */
+    for (int n = 0; n < w.n; n++) { /* of poison, until all are there */
         LLVMPositionBuilderBefore(b, w.wide[n]);
-        LLVMValueRef none = LLVMGetPoison(w.type);
-        w.narrow[n] = is_op(w.wide[n], LLVMPHI)
-                          ? LLVMBuildPhi(b, w.type, "")
-                          : LLVMBuildSelect(b, LLVMGetOperand(w.wide[n], 0), none, none, "");
+        w.narrow[n] = narrow_member(&w, w.wide[n]);
     }
     for (int n = 0; n < w.n; n++)
         for (unsigned i = 0; i < inputs(w.wide[n]); i++) {
             if (is_op(w.wide[n], LLVMPHI))
                 add_incoming(&w, n, i);
             else
-                LLVMSetOperand(w.narrow[n], i + 1, cut(&w, input(w.wide[n], i)));
+                LLVMSetOperand(w.narrow[n], is_op(w.wide[n], LLVMSelect) ? i + 1 : i,
+                               cut(&w, input(w.wide[n], i)));
         }
     replace_cuts(&w);
     return true;

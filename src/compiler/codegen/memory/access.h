@@ -162,16 +162,16 @@ void masked_load_whole(struct codegen *cg, const struct access *a, unsigned seg,
 /* ---- vector_gather.c ---- */
 
 /* Does each lane access up to 16 bytes as a vector, or does it store where the machine cannot
- * scatter? Then the active lanes' bytes at <32 x ptr> can be copied at once, by vector_gather and
+ * scatter? Then the active lanes' bytes can be copied at once, by vector_gather and
  * vector_scatter. */
 bool vector_gather_fits(const struct codegen *cg, const struct access *a, bool load);
-/* Is the stride of the lanes' addresses known? Then `where` below is lane 0's pointer, else the
- * pointers of all. */
+/* Is the stride of the lanes' addresses known? Then `first` below is lane 0's pointer, else NULL,
+ * and `at` has the addresses of all. */
 bool vector_gather_strided(const struct access *a);
-void vector_gather(struct codegen *cg, const struct access *a, LLVMValueRef where,
-                   LLVMValueRef *out);
-void vector_scatter(struct codegen *cg, const struct access *a, LLVMValueRef where,
-                    LLVMValueRef *v);
+void vector_gather(struct codegen *cg, const struct access *a, const struct lane_addresses *at,
+                   LLVMValueRef first, LLVMValueRef *out);
+void vector_scatter(struct codegen *cg, const struct access *a, const struct lane_addresses *at,
+                    LLVMValueRef first, LLVMValueRef *v);
 /* Is this one of so many accesses that the function is to test the addresses itself? */
 bool vector_gather_probes(struct codegen *cg, const struct access *a);
 void vector_gather_probing(struct codegen *cg, const struct access *a, LLVMValueRef *out);

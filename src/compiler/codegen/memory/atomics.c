@@ -235,8 +235,10 @@ void atomic_lane(struct codegen *cg, LLVMValueRef lane, void *arg)
 {
     const struct atomic *a = arg;
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef at = LLVMBuildLoad2(b, cg->i64, atomic_element(cg, a->at, cg->i64, lane), "");
-    LLVMValueRef p = LLVMBuildIntToPtr(b, at, cg->ptr, "");
+    LLVMTypeRef t = a->base != NULL ? cg->i32 : cg->i64;
+    LLVMValueRef at = LLVMBuildLoad2(b, t, atomic_element(cg, a->at, t, lane), "");
+    LLVMValueRef p = a->base != NULL ? byte_offset(cg, a->base, LLVMBuildSExt(b, at, cg->i64, ""))
+                                     : LLVMBuildIntToPtr(b, at, cg->ptr, "");
     LLVMValueRef x = atomic_term(cg, a, lane, 0);
     LLVMValueRef c = a->c != NULL
                          ? LLVMBuildLoad2(b, a->elem, atomic_element(cg, a->c, a->elem, lane), "")
@@ -453,6 +455,24 @@ LLVMValueRef atomic_wanted(struct codegen *cg, const struct ptx_instr *i)
     return atomic_wanted_of(cg, &a, v, is_uniform(&data));
 }
 
+/* Where each lane's element lies, as the atomic's arrays say: in shared memory by offsets, which
+ * are half of what addresses are. */
+static void place_lanes(struct codegen *cg, struct atomic *a, const struct ptx_operand *at,
+                        LLVMValueRef addr, unsigned further)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    a->base = NULL;
+    if (a->shared && at->reg >= 0) {
+        struct ptx_operand reg = {.kind = PTX_OPR_REG, .reg = at->reg};
+        a->at = atomic_array(cg, operand_vector(cg, &reg, PTX_U32));
+        a->base = byte_offset(cg, cg->block.shared, c64(cg, (uint64_t)at->offset + further));
+        return;
+    }
+    if (further > 0)
+        addr = LLVMBuildAdd(b, addr, splat(cg, c64(cg, further), JIT_WARP), "");
+    a->at = atomic_array(cg, addr);
+}
+
 /* The elements of a vector are atomics of their own, one after the other. */
 bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
 {
@@ -498,9 +518,7 @@ bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
         return true;
     }
     for (unsigned k = 0; k < vec; k++) {
-        if (k > 0)
-            addr = LLVMBuildAdd(cg->alu.b, addr, splat(cg, c64(cg, a.bytes), JIT_WARP), "");
-        a.at = atomic_array(cg, addr);
+        place_lanes(cg, &a, at, addr, k * a.bytes);
         a.b = atomic_array(cg, v[k]);
         a.c = c != NULL ? atomic_array(cg, c) : NULL;
         if (wants && vector_element(&i->operands[0], k)->kind == PTX_OPR_REG)

@@ -21,6 +21,7 @@ struct atomic {
     LLVMValueRef flush;         /* i1, in atomic_apply: they do become zeros */
     LLVMValueRef at, b, c, out; /* arrays of 32: addresses, operands (terms of them), old values
                                    (or NULL) */
+    LLVMValueRef base;          /* NULL, or what `at` are offsets (i32) from; for atomic_lane */
 };
 
 /* ---- atomics.c ---- */

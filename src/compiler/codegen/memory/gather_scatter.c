@@ -445,11 +445,10 @@ static LLVMValueRef gather_strips(struct codegen *cg, const struct access *a,
     return join_vectors(cg, out, STRIPS);
 }
 
-/* The pointers for vector_gather and vector_scatter. */
-static LLVMValueRef vector_gather_pointers(struct codegen *cg, const struct access *a,
-                                           struct lane_addresses *at)
+/* Lane 0's pointer for vector_gather and vector_scatter; NULL: lanes have no stride. */
+static LLVMValueRef strided_pointer(struct codegen *cg, const struct access *a)
 {
-    return vector_gather_strided(a) ? mem_pointer(cg, a, SEG_WARP, 0) : lane_pointers(cg, a, at, 0);
+    return vector_gather_strided(a) ? mem_pointer(cg, a, SEG_WARP, 0) : NULL;
 }
 
 /* After how many lanes a gather's addresses repeat; JIT_WARP: they do not, or it is not known. */
@@ -487,7 +486,7 @@ static void gather_each(struct codegen *cg, const struct access *a, struct lane_
     LLVMValueRef m = mask_vector(cg);
     check_alignment(cg, a, at);
     if (vector_gather_fits(cg, a, true)) {
-        vector_gather(cg, a, vector_gather_pointers(cg, a, at), out);
+        vector_gather(cg, a, at, strided_pointer(cg, a), out);
         return;
     }
     for (int k = 0; k < a->vec; k++) {
@@ -537,7 +536,7 @@ void scatter_lanes(struct codegen *cg, const struct access *a, struct lane_addre
     LLVMValueRef m = mask_vector(cg);
     check_alignment(cg, a, at);
     if (vector_gather_fits(cg, a, false)) {
-        vector_scatter(cg, a, vector_gather_pointers(cg, a, at), v);
+        vector_scatter(cg, a, at, strided_pointer(cg, a), v);
         return;
     }
     LLVMBasicBlockRef done = new_bb(cg, "scattered");

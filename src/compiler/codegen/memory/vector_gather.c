@@ -37,13 +37,16 @@ enum address_form {
     STRIDED,   /* lane 0's address, already tested, and the stride */
     PROBED,    /* each lane's address */
     OFFSETS,   /* an address, and each lane's offset from there */
+    INDEXED,   /* an address, and each lane's index from there, already tested */
 };
-static const char *const form_names[] = {"", "_strided", "_probed", "_offsets"};
+static const char *const form_names[] = {"", "_strided", "_probed", "_offsets", "_indexed"};
 
 struct lane_vector {
     unsigned bytes, vec; /* of an element; elements */
     bool load;
     enum address_form address_form;
+    unsigned scale; /* of an index: bytes, and how it becomes 64 bits wide */
+    bool is_signed;
 };
 
 static LLVMValueRef scratch_at(struct codegen *cg, LLVMValueRef p, uint64_t bytes)
@@ -115,11 +118,27 @@ static LLVMTypeRef vectors_type(struct codegen *cg, const struct lane_vector *p)
     return LLVMVectorType(LLVMIntTypeInContext(cg->alu.ctx, p->bytes * 8), JIT_WARP * p->vec);
 }
 
+/* The pointer to a lane's vector, by an index or offset that is in memory. */
+static LLVMValueRef lane_from_base(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p,
+                                   LLVMValueRef lane)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    bool is_signed = p->address_form == OFFSETS || p->is_signed;
+    LLVMValueRef at = LLVMBuildGEP2(b, cg->i32, LLVMGetParam(fn, 0), &lane, 1, "");
+    at = LLVMBuildLoad2(b, cg->i32, at, "");
+    at = is_signed ? LLVMBuildSExt(b, at, cg->i64, "") : LLVMBuildZExt(b, at, cg->i64, "");
+    if (p->address_form == INDEXED)
+        at = LLVMBuildMul(b, at, c64(cg, p->scale), "");
+    return byte_offset(cg, LLVMGetParam(fn, 2), at);
+}
+
 /* The pointer to a lane's vector. */
 static LLVMValueRef lane_pointer(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p,
                                  LLVMValueRef lane)
 {
     LLVMBuilderRef b = cg->alu.b;
+    if (p->address_form == INDEXED)
+        return lane_from_base(cg, fn, p, lane);
     if (p->address_form != STRIDED)
         return LLVMBuildLoad2(b, cg->ptr,
                               LLVMBuildGEP2(b, cg->ptr, LLVMGetParam(fn, 0), &lane, 1, ""), "");
@@ -234,13 +253,8 @@ static bool moves_words(const struct lane_vector *p)
 static LLVMValueRef lane_place(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p,
                                unsigned lane)
 {
-    LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef l = c32(cg, lane), at;
-    if (p->address_form != OFFSETS)
-        return lane_pointer(cg, fn, p, l);
-    at = LLVMBuildGEP2(b, cg->i32, LLVMGetParam(fn, 0), &l, 1, "");
-    at = LLVMBuildSExt(b, LLVMBuildLoad2(b, cg->i32, at, ""), cg->i64, "");
-    return byte_offset(cg, LLVMGetParam(fn, 2), at);
+    LLVMValueRef l = c32(cg, lane);
+    return p->address_form == OFFSETS ? lane_from_base(cg, fn, p, l) : lane_pointer(cg, fn, p, l);
 }
 
 /* What all lanes load, made in registers, a register at a time: each address from memory, and no
@@ -321,7 +335,8 @@ static void probe_addresses(struct codegen *cg, LLVMValueRef fn, const struct la
     LLVMPositionBuilderAtEnd(b, each);
 }
 
-/* void (ptr memory, i32 lanes), and if strided, ptr of lane 0, i64 stride; of offsets, ptr */
+/* void (ptr memory, i32 lanes), and if strided, ptr of lane 0, i64 stride; of offsets and indices,
+ * ptr */
 static void gather_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
 {
     const struct lane_vector *p = arg;
@@ -362,28 +377,54 @@ static LLVMValueRef gather_scratch(struct codegen *cg)
     return shared_slot(cg, SLOT_GATHER, type, 64, "gather");
 }
 
-/* `at` is each lane's address or offset, or for STEPPED, lane 0's. */
-static void call_gather(struct codegen *cg, const struct access *a, enum address_form address_form,
-                        LLVMValueRef at, LLVMValueRef *v, bool load)
+/* Calls the function. `at` is each lane's address, offset or index, or if strided, lane 0's
+ * address; offsets and indices are from `base` on. */
+static void call_gather(struct codegen *cg, const struct access *a, struct lane_vector p,
+                        LLVMValueRef at, LLVMValueRef base, LLVMValueRef *v)
 {
-    struct lane_vector p = {a->bytes, (unsigned)a->vec, load, address_form};
-    char name[48];
+    char name[64], scale[16] = "";
     LLVMValueRef scratch = gather_scratch(cg);
-    if (address_form != STRIDED)
+    p.bytes = a->bytes;
+    p.vec = (unsigned)a->vec;
+    p.load = v == NULL;
+    if (p.address_form != STRIDED)
         LLVMSetAlignment(LLVMBuildStore(cg->alu.b, at, scratch), 64);
-    for (unsigned k = 0; !load && k < p.vec; k++) {
+    for (unsigned k = 0; !p.load && k < p.vec; k++) {
         LLVMValueRef row = scratch_at(cg, scratch, ELEMENTS + (uint64_t)k * p.bytes * JIT_WARP);
         LLVMSetAlignment(LLVMBuildStore(cg->alu.b, v[k], row), row_align(p.bytes));
     }
-    snprintf(name, sizeof name, "weir_%s_%ux%u%s", load ? "load" : "store", p.vec, p.bytes,
-             form_names[address_form]);
+    if (p.address_form == INDEXED)
+        snprintf(scale, sizeof scale, "_%s%u", p.is_signed ? "s" : "u", p.scale);
+    snprintf(name, sizeof name, "weir_%s_%ux%u%s%s", p.load ? "load" : "store", p.vec, p.bytes,
+             form_names[p.address_form], scale);
     LLVMTypeRef params[4] = {cg->ptr, cg->i32, cg->ptr, cg->i64};
-    unsigned count = address_form == STRIDED ? 4 : address_form == OFFSETS ? 3 : 2;
+    unsigned count = p.address_form == STRIDED ? 4 : base != NULL ? 3 : 2;
     LLVMValueRef fn = module_function(cg, name, params, count, gather_body, &p);
-    LLVMValueRef args[4] = {scratch, mask_bits(cg), address_form == OFFSETS ? cg->block.shared : at,
+    LLVMValueRef args[4] = {scratch, mask_bits(cg), base != NULL ? base : at,
                             a->windowed ? cg->block.local_stride
                                         : c64(cg, (uint64_t)a->uniformity.stride)};
     LLVMBuildCall2(cg->alu.b, LLVMGlobalGetValueType(fn), fn, args, count, "");
+}
+
+/* The same in the form in which the addresses are: 32 indices are half of what 32 addresses are,
+ * and take nothing to make. */
+static void call_in_form(struct codegen *cg, const struct access *a,
+                         const struct lane_addresses *at, LLVMValueRef first, LLVMValueRef *v)
+{
+    struct lane_vector p = {.address_form = STRIDED};
+    LLVMValueRef base = NULL, lanes = first;
+    if (first == NULL && (at->index != NULL || a->space == PTX_SPACE_SHARED)) {
+        bool offsets = at->index == NULL;
+        p.address_form = INDEXED;
+        p.scale = offsets ? 1 : at->scale;
+        p.is_signed = offsets || at->is_signed;
+        lanes = offsets ? at->at : at->index;
+        base = offsets ? cg->block.shared : LLVMBuildIntToPtr(cg->alu.b, at->base, cg->ptr, "");
+    } else if (first == NULL) {
+        p.address_form = ADDRESSES;
+        lanes = at->at;
+    }
+    call_gather(cg, a, p, lanes, base, v);
 }
 
 bool vector_gather_strided(const struct access *a)
@@ -416,17 +457,17 @@ static void gather_results(struct codegen *cg, const struct access *a, LLVMValue
     }
 }
 
-void vector_gather(struct codegen *cg, const struct access *a, LLVMValueRef address_form,
-                   LLVMValueRef *out)
+void vector_gather(struct codegen *cg, const struct access *a, const struct lane_addresses *at,
+                   LLVMValueRef first, LLVMValueRef *out)
 {
-    call_gather(cg, a, vector_gather_strided(a) ? STRIDED : ADDRESSES, address_form, NULL, true);
+    call_in_form(cg, a, at, first, NULL);
     gather_results(cg, a, out);
 }
 
-void vector_scatter(struct codegen *cg, const struct access *a, LLVMValueRef address_form,
-                    LLVMValueRef *v)
+void vector_scatter(struct codegen *cg, const struct access *a, const struct lane_addresses *at,
+                    LLVMValueRef first, LLVMValueRef *v)
 {
-    call_gather(cg, a, vector_gather_strided(a) ? STRIDED : ADDRESSES, address_form, v, false);
+    call_in_form(cg, a, at, first, v);
 }
 
 /* ---- with the test of addresses ---- */
@@ -521,24 +562,25 @@ static void fault_if_misaligned(struct codegen *cg)
     LLVMPositionBuilderAtEnd(b, no);
 }
 
-static void call_probing(struct codegen *cg, const struct access *a, LLVMValueRef *v, bool load)
+static void call_probing(struct codegen *cg, const struct access *a, LLVMValueRef *v)
 {
     bool offsets = a->space == PTX_SPACE_SHARED;
+    struct lane_vector p = {.address_form = offsets ? OFFSETS : PROBED};
     LLVMValueRef at = address_vector(cg, a->at, offsets ? PTX_SPACE_GENERIC : a->space);
     if (offsets)
         at = LLVMBuildTrunc(cg->alu.b, at, cg->v32i32, "");
-    call_gather(cg, a, offsets ? OFFSETS : PROBED, at, v, load);
+    call_gather(cg, a, p, at, offsets ? cg->block.shared : NULL, v);
     if (mem_natural(a) > 1)
         fault_if_misaligned(cg);
 }
 
 void vector_gather_probing(struct codegen *cg, const struct access *a, LLVMValueRef *out)
 {
-    call_probing(cg, a, NULL, true);
+    call_probing(cg, a, NULL);
     gather_results(cg, a, out);
 }
 
 void vector_scatter_probing(struct codegen *cg, const struct access *a, LLVMValueRef *v)
 {
-    call_probing(cg, a, v, false);
+    call_probing(cg, a, v);
 }

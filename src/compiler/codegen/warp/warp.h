@@ -10,6 +10,10 @@
 /* shfl, vote, match, redux, elect, activemask. */
 bool emit_warp_op(struct codegen *cg, const struct ptx_instr *i);
 
+/* ---- match.c ---- */
+
+bool emit_match(struct codegen *cg, const struct ptx_instr *i);
+
 /* ---- barrier.c ---- */
 
 /* The warp arrives at a barrier and goes on. */
