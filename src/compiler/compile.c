@@ -408,6 +408,18 @@ static bool inline_halves(struct session *s, struct diag *d)
     return !alu_fma_inline(&s->cg.alu) || run_passes(s, "always-inline", d);
 }
 
+/* Blocks of few threads: vectors of as many lanes. */
+static bool narrow_to_threads(struct session *s, struct diag *d)
+{
+    static const char *const passes = "function(instcombine<no-verify-fixpoint>,simplifycfg,adce)";
+    unsigned lanes = jit_lanes_used(&s->k);
+    if (lanes == JIT_WARP || s->k.is_function)
+        return true;
+    if (fold_lane_masks(s->cg.alu.module, s->cg.fn, lanes) && !run_passes(s, passes, d))
+        return false;
+    return !narrow_lanes(s->cg.alu.module, s->cg.fn, lanes) || run_passes(s, passes, d);
+}
+
 static bool compile_optimize(struct session *s, struct diag *d)
 {
     bool large = is_large(s);
@@ -427,6 +439,8 @@ static bool compile_optimize(struct session *s, struct diag *d)
         return false;
     const char *passes = s->k.nresume > 1 ? PIPELINE : UNSWITCHING_PIPELINE;
     if (!run_passes(s, large ? LARGE_PIPELINE : passes, d))
+        return false;
+    if (!large && !narrow_to_threads(s, d))
         return false;
     if (!large)
         narrow_integers(s->cg.alu.module);

@@ -16,6 +16,7 @@ static void reset_kernel(struct jkernel *k, int32_t barrier_loop, int32_t yield_
                             .layout = k->layout,
                             .nwarps = k->nwarps,
                             .full_warps = k->full_warps,
+                            .lanes = k->lanes,
                             .seg_min = k->seg_min,
                             .gates = k->gates,
                             .ngates = k->ngates,
@@ -116,6 +117,7 @@ bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct
     uint32_t threads = opt->ntid[0] * opt->ntid[1] * opt->ntid[2];
     k->nwarps = (int32_t)((threads + JIT_WARP - 1) / JIT_WARP);
     k->full_warps = threads != 0 && threads % JIT_WARP == 0;
+    k->lanes = threads != 0 && threads < JIT_WARP ? (1u << threads) - 1 : UINT32_MAX;
     if (!run_analyses(k))
         return false;
     if (!jit_short_segments_pay(k)) {

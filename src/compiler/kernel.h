@@ -210,6 +210,7 @@ struct jkernel {
                                 which is where the callee's frame starts */
     int32_t nwarps;          /* of the block shape, 0 when unknown */
     bool full_warps;         /* every warp has 32 threads */
+    uint32_t lanes;          /* those that have threads, where the block is one warp; else all */
     unsigned seg_min;        /* segments shorter than this are not kept; 0: all are */
     int32_t barrier_loop;    /* 1 + first instruction of the loop that is given barriers so that the
                                 block's warps interleave (warp_interleaving.c), 0: none */
@@ -230,6 +231,12 @@ struct jkernel {
     int32_t counter; /* 1 + the atomic at which warps wait so that one addition serves all of them
                         (shared_counters.c), 0: none */
 };
+
+/* Lanes that a vector needs: 8 or 16 in blocks of no more threads. */
+static inline unsigned jit_lanes_used(const struct jkernel *k)
+{
+    return k->lanes >> 16 != 0 ? JIT_WARP : k->lanes >> 8 != 0 ? 16 : 8;
+}
 
 /* ---- operands' roles ---- */
 

@@ -232,7 +232,9 @@ void frame_allocate(struct codegen *cg)
     cg->frame->bytes = (cg->frame->bytes + 63) & ~63u;
 }
 
-static void transfer_word(struct codegen *cg, LLVMValueRef slot, uint32_t offset, bool save)
+/* Saves or restores a word. Bits that are not among `lanes` are known to be 0. */
+static void transfer_word(struct codegen *cg, LLVMValueRef slot, uint32_t offset, uint32_t lanes,
+                          bool save)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef p = byte_offset(cg, cg->frame_w, c64(cg, offset)), v;
@@ -243,6 +245,8 @@ static void transfer_word(struct codegen *cg, LLVMValueRef slot, uint32_t offset
     } else {
         v = LLVMBuildLoad2(b, cg->i32, p, "");
         tag_frame(cg, v);
+        if (lanes != UINT32_MAX)
+            v = LLVMBuildAnd(b, v, c32(cg, lanes), "");
         LLVMBuildStore(b, v, slot);
     }
 }
@@ -337,9 +341,10 @@ static void transfer_register(struct codegen *cg, int32_t reg, bool save)
         }
     }
     for (int n = 0; r->uniformity.brk != 0 && n < nsegs(r->uniformity.seg); n++)
-        transfer_word(
-            cg, s->brk[n],
-            s->frame_offset + (uint32_t)nsegs(r->uniformity.seg) * bytes + 4 * (uint32_t)n, save);
+        transfer_word(cg, s->brk[n],
+                      s->frame_offset + (uint32_t)nsegs(r->uniformity.seg) * bytes +
+                          4 * (uint32_t)n,
+                      UINT32_MAX, save);
 }
 
 /* Saves or restores a register that is kept once: all warps find what the block had when the region
@@ -361,10 +366,10 @@ void frame_transfer(struct codegen *cg, int32_t r, bool save)
 {
     struct jkernel *k = cg->k;
     if (!cg->always_full)
-        transfer_word(cg, cg->live_slot, cg->frame->live_offset, save);
+        transfer_word(cg, cg->live_slot, cg->frame->live_offset, k->lanes, save);
     EACH_BIT (c, cg->frame->resume_blocks[r], k->nblocks)
         if (cg->frame->pending_offset[c] != UINT32_MAX)
-            transfer_word(cg, pending_pointer(cg, c), cg->frame->pending_offset[c], save);
+            transfer_word(cg, pending_pointer(cg, c), cg->frame->pending_offset[c], k->lanes, save);
     EACH_BIT (reg, cg->frame->resume_live[r], (int32_t)k->nregs)
         if (frame_once(cg, reg) && !interleave_point(cg, r))
             transfer_once(cg, reg, save);

@@ -12,6 +12,7 @@
 #include "compiler/codegen/frame.h"
 
 enum { ALL_BITS = JIT_WARP - 1, UNKNOWN = 0xff };
+enum { MOST_INSTRUCTIONS = 2000 };
 
 /* What is known of a kernel: for each instruction its block, -1 where it is in none. */
 struct remat_analysis {
@@ -115,13 +116,22 @@ static unsigned ignored_bits(struct remat_analysis *c, int32_t reg)
     return c->bits[reg];
 }
 
+/* Bits of a lane's number that no thread of a small block has set: frames need not have what lies
+ * in such lanes, which are never active. */
+static uint8_t bits_of_no_thread(const struct jkernel *k)
+{
+    /* in large kernels registers stay in the frame */
+    return k->ninstrs > MOST_INSTRUCTIONS ? 0 : (uint8_t)(JIT_WARP - jit_lanes_used(k));
+}
+
 static void find_ignored_bits(struct remat_analysis *c)
 {
     struct jkernel *k = c->cg->k;
+    uint8_t none = bits_of_no_thread(k);
     memset(c->bits, UNKNOWN, k->nregs);
-    for (int32_t r = 0; c->cg->always_full && r < (int32_t)k->nregs; r++)
+    for (int32_t r = 0; (c->cg->always_full || none != 0) && r < (int32_t)k->nregs; r++)
         if (k->regs[r].uniformity.seg == SEG_NONE && k->regs[r].type != PTX_PRED)
-            c->cg->regs[r].ignored_bits = (uint8_t)ignored_bits(c, r);
+            c->cg->regs[r].ignored_bits = none != 0 ? none : (uint8_t)ignored_bits(c, r);
 }
 
 /* ---- rematerialized registers ---- */

@@ -137,8 +137,8 @@ void enter_region(struct codegen *cg, int32_t r)
     sync_enter_region(cg);
     if (r == 0) {
         if (!cg->always_full) {
-            LLVMValueRef all = c32(cg, 0xffffffffu);
-            if (!k->full_warps) {
+            LLVMValueRef all = c32(cg, k->lanes);
+            if (!k->full_warps && k->lanes == UINT32_MAX) {
                 /* the last warp may have fewer threads */
                 LLVMValueRef left =
                     LLVMBuildSub(b, cg->block.nthreads, LLVMBuildShl(b, cg->w, c32(cg, 5), ""), "");
@@ -689,11 +689,12 @@ bool emit_kernel(struct codegen *cg)
         arena_alloc(&k->arena, sizeof(LLVMBasicBlockRef) * (size_t)k->nresume);
     find_region_blocks(cg);
     size_t once, copied = duplicated_instrs(cg, &once);
-    /* where lanes may be pending nearly anywhere, copies gain nothing, and each has its search */
+    /* all lanes are never active in a block of fewer threads; where they may be pending nearly
+     * anywhere, copies gain nothing, and each has its search */
     bool tangled = has_yields(k) || cg->flow->pending_set != NULL;
     bool merged = copied > (tangled ? 2 * once : 3 * once + 2000);
-    cg->flow->has_converged =
-        (merged ? once : copied) <= MAX_CONVERGED && cg->flow->pending_set == NULL;
+    cg->flow->has_converged = k->lanes == UINT32_MAX && (merged ? once : copied) <= MAX_CONVERGED &&
+                              cg->flow->pending_set == NULL;
     k->lockstep &= !merged;
     cg->regions->next_set = arena_alloc(&k->arena, bit_bytes(k->nresume));
     interleave_init(cg);

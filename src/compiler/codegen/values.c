@@ -159,6 +159,18 @@ LLVMValueRef shared_slot(struct codegen *cg, enum shared_slot which, LLVMTypeRef
     return cg->slots[which];
 }
 
+LLVMValueRef store_threads(struct codegen *cg, LLVMValueRef v, LLVMValueRef slot)
+{
+    unsigned lanes = jit_lanes_used(cg->k);
+    LLVMValueRef at[JIT_WARP];
+    for (unsigned n = 0; n < lanes; n++)
+        at[n] = c32(cg, n);
+    if (lanes < JIT_WARP)
+        v = LLVMBuildShuffleVector(cg->alu.b, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                   LLVMConstVector(at, lanes), "");
+    return LLVMBuildStore(cg->alu.b, v, slot);
+}
+
 LLVMBasicBlockRef new_bb(struct codegen *cg, const char *name)
 {
     return LLVMAppendBasicBlockInContext(cg->alu.ctx, cg->fn, name);

@@ -82,6 +82,8 @@ LLVMValueRef new_slot(struct codegen *cg, LLVMTypeRef type, const char *name);
 /* The variable `which`, made when first asked for. */
 LLVMValueRef shared_slot(struct codegen *cg, enum shared_slot which, LLVMTypeRef type,
                          unsigned align, const char *name);
+/* Stores a vector of 32 lanes into a variable of which nobody reads lanes that have no thread. */
+LLVMValueRef store_threads(struct codegen *cg, LLVMValueRef v, LLVMValueRef slot);
 /* The pointer `offset` bytes (i64) after `base`. */
 LLVMValueRef byte_offset(struct codegen *cg, LLVMValueRef base, LLVMValueRef offset);
 /* Tells LLVM what an access does not alias: it is to a frame, or to a state space. */

@@ -632,6 +632,7 @@ bool pass_flatten(struct jkernel *k)
                             .fibers = true,
                             .nwarps = k->nwarps,
                             .full_warps = k->full_warps,
+                            .lanes = k->lanes,
                             .seg_min = k->seg_min};
     jkernel_free(k);
     *k = fresh;

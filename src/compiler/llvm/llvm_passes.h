@@ -13,6 +13,14 @@
 
 struct codegen;
 
+/* lane_narrowing.c. After the optimizer, in kernels whose blocks have no more threads than `lanes`,
+ * 8 or 16. What follows from masks that have no higher lanes; true: something was replaced by
+ * constants. */
+bool fold_lane_masks(LLVMModuleRef m, LLVMValueRef fn, unsigned lanes);
+/* And then: vectors of 32 lanes of which nobody reads the others are made of so many lanes. False:
+ * there were none. */
+bool narrow_lanes(LLVMModuleRef m, LLVMValueRef fn, unsigned lanes);
+
 /* integer_narrowing.c. After the optimizer: arithmetic on vectors of which only the low 8 or 16
  * bits of each lane are stored is done in elements of that width. */
 void narrow_integers(LLVMModuleRef m);

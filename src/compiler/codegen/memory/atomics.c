@@ -257,7 +257,7 @@ void atomic_lane(struct codegen *cg, LLVMValueRef lane, void *arg)
 LLVMValueRef atomic_array(struct codegen *cg, LLVMValueRef v)
 {
     LLVMValueRef slot = new_slot(cg, LLVMTypeOf(v), "lanes");
-    LLVMBuildStore(cg->alu.b, v, slot);
+    store_threads(cg, v, slot);
     return slot;
 }
 

@@ -388,10 +388,10 @@ static void call_gather(struct codegen *cg, const struct access *a, struct lane_
     p.vec = (unsigned)a->vec;
     p.load = v == NULL;
     if (p.address_form != STRIDED)
-        LLVMSetAlignment(LLVMBuildStore(cg->alu.b, at, scratch), 64);
+        LLVMSetAlignment(store_threads(cg, at, scratch), 64);
     for (unsigned k = 0; !p.load && k < p.vec; k++) {
         LLVMValueRef row = scratch_at(cg, scratch, ELEMENTS + (uint64_t)k * p.bytes * JIT_WARP);
-        LLVMSetAlignment(LLVMBuildStore(cg->alu.b, v[k], row), row_align(p.bytes));
+        LLVMSetAlignment(store_threads(cg, v[k], row), row_align(p.bytes));
     }
     if (p.address_form == INDEXED)
         snprintf(scale, sizeof scale, "_%s%u", p.is_signed ? "s" : "u", p.scale);
