@@ -23,6 +23,8 @@ static void reset_kernel(struct jkernel *k, int32_t barrier_loop, int32_t yield_
                             .gate_rounds = k->gate_rounds,
                             .edits = k->edits,
                             .moves = k->moves,
+                            .exit_tests = k->exit_tests,
+                            .search_loops = k->search_loops,
                             .table_rows = k->table_rows,
                             .rows = k->rows,
                             .rows_searched = k->rows_searched,
@@ -34,6 +36,7 @@ static void reset_kernel(struct jkernel *k, int32_t barrier_loop, int32_t yield_
     k->gates = NULL;
     k->edits.items = NULL;
     k->moves.items = NULL;
+    k->search_loops = (struct jsearch_loops){0};
     k->table_rows.items = NULL;
     k->rows = NULL;
     jkernel_free(k);
@@ -46,7 +49,9 @@ static bool run_analyses(struct jkernel *k)
         if (!pass_flatten(k))
             return false;
         jit_apply_row_plan(k);
+        jit_apply_exit_tests(k);
         jit_apply_splits(k);
+        jit_apply_search_loops(k);
         jit_apply_table_rows(k);
         jit_apply_moves(k);
         if (!pass_cfg(k))
@@ -54,8 +59,9 @@ static bool run_analyses(struct jkernel *k)
         pass_carry_tests(k);
         if (!pass_liveness(k) || !pass_uniformity(k))
             return false;
-        if (!jit_find_row_plan(k) && !jit_find_splits(k) && !jit_find_table_rows(k) &&
-            !jit_find_early_values(k) && !jit_find_gates(k))
+        if (!jit_find_row_plan(k) && !jit_find_exit_tests(k) && !jit_find_splits(k) &&
+            !jit_find_search_loops(k) && !jit_find_table_rows(k) && !jit_find_early_values(k) &&
+            !jit_find_gates(k))
             return pass_repeated_segments(k) && pass_lockstep(k);
         reset_kernel(k, k->barrier_loop, k->yield_loop);
     }
@@ -74,7 +80,9 @@ static bool restart_whole(struct jkernel *k, bool whole)
     free(k->edits.items);
     free(k->moves.items);
     free(k->table_rows.items);
+    jit_free_search_loops(&k->search_loops);
     jit_free_row_plan(k->rows);
+    k->exit_tests = (struct jexit_tests){0};
     k->gates = NULL;
     k->ngates = k->gate_rounds = 0;
     k->edits = (struct jedits){0};
@@ -159,6 +167,7 @@ void jkernel_free(struct jkernel *k)
     free(k->table_rows.items);
     k->moves = (struct jmoves){0};
     k->table_rows = (struct jtable_rows){0};
+    jit_free_search_loops(&k->search_loops);
     jit_free_row_plan(k->rows);
     k->rows = NULL;
 }

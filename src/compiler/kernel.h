@@ -149,8 +149,40 @@ struct jmoves {
     bool searched; /* no more are looked for */
 };
 
-/* An address that steps from row to row of a small table (table_rows.c). Instructions are as
+/* Branches out of loops whose lanes go past a test (exit_tests.c). Instructions are as
+ * jit_apply_row_plan leaves them. */
+enum { JEXIT_TESTS = 8 };
+struct jexit_tests {
+    struct {
+        int32_t branch, to; /* the branch, and the instruction that it goes to */
+    } items[JEXIT_TESTS];
+    int count;
+    bool searched; /* no more are looked for */
+};
+
+/* A turn of a loop that is to be unrolled (search_loops.c): a chain of blocks. Instructions are as
  * jit_apply_splits leaves them. */
+enum { JSEARCH_PARTS = 8 };
+struct jsearch_turn {
+    int32_t head, back; /* the first instruction, and the branch back to it */
+    int nparts;
+    struct jsearch_part {
+        int32_t first, count; /* instructions */
+        int32_t out, cond;    /* where lanes go then for which cond holds, -1: none do */
+        bool neg;             /* or for which it does not hold */
+    } parts[JSEARCH_PARTS];
+    uint64_t *left; /* registers that are read after the turn; not of the arena */
+};
+
+/* All of them; not of the arena. */
+struct jsearch_loops {
+    struct jsearch_turn *items;
+    size_t count, cap;
+    bool searched; /* no more are looked for */
+};
+
+/* An address that steps from row to row of a small table (table_rows.c). Instructions are as
+ * jit_apply_search_loops leaves them. */
 enum { JTABLE_TERMS = 6 };
 struct jtable_row {
     int32_t reg, init, step; /* the address, its first sum, and the step */
@@ -222,6 +254,8 @@ struct jkernel {
     int32_t ngates, gate_rounds;
     struct jedits edits;
     struct jmoves moves;
+    struct jexit_tests exit_tests;
+    struct jsearch_loops search_loops;
     struct jtable_rows table_rows;
     struct jrow_plan *rows; /* what is written again for warps in rows (row_versions.c); NULL:
                                nothing. Not of the arena */

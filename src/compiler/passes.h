@@ -32,7 +32,10 @@
  *     spin_yield                     last, with frontiers known: who goes first after a poll
  *     trip_bounds                    jit_trip_bound: the most turns of a short loop; changes
  * nothing [row_versions: after which division there are copies for warps in rows; begins the above
- * anew] [live_range_splitting: which registers have another name in a loop; begins the above anew]
+ * anew] [exit_tests: branches past a
+ * test; begins the above anew]
+ *   [live_range_splitting: which registers have another name in a loop; begins the above anew]
+ *   [search_loops: loops to be unrolled; begins the above anew]
  *   [table_rows: addresses that step along rows of a small table; begins the above anew]
  *   [early_values: what is better done before a barrier; begins the above anew]
  *   [gates: which instructions need lanes that may be elsewhere; begins the above anew]
@@ -120,6 +123,12 @@ bool jit_find_row_plan(struct jkernel *k);
 void jit_apply_row_plan(struct jkernel *k);
 void jit_free_row_plan(struct jrow_plan *p);
 
+/* Needs liveness. Finds branches out of loops after which the outcome of a test is known: makes
+ * `exit_tests`; true: there are some, and the passes are to be run anew. */
+bool jit_find_exit_tests(struct jkernel *k);
+/* Needs flatten, and rows applied: changes these branches. */
+void jit_apply_exit_tests(struct jkernel *k);
+
 /* Needs uniformity. Finds registers that lanes read after a loop and that would be uniform or
  * affine inside, were they another one there: adds to `edits` how; true: there were some, and the
  * passes are to be run anew. */
@@ -127,10 +136,18 @@ bool jit_find_splits(struct jkernel *k);
 /* Needs flatten: changes the instructions as `edits` say. */
 void jit_apply_splits(struct jkernel *k);
 
-/* Needs uniformity, and no more splits to be found. Finds addresses that step along rows of a small
+/* Needs uniformity, and no more splits to be found. Finds loops that lanes leave one by one, as
+ * what they read decides: makes `search_loops`; true: there are some, and the passes are to be run
+ * anew. */
+bool jit_find_search_loops(struct jkernel *k);
+/* Needs flatten, and splits applied: unrolls the loops that `search_loops` has. */
+void jit_apply_search_loops(struct jkernel *k);
+void jit_free_search_loops(struct jsearch_loops *s);
+
+/* Needs uniformity, and no more of these to be found. Finds addresses that step along rows of a small
  * table: adds to `table_rows`; true: there are some, and the passes are to be run anew. */
 bool jit_find_table_rows(struct jkernel *k);
-/* Needs flatten, and splits applied: changes the instructions as `table_rows` say. */
+/* Needs flatten, and search_loops applied: changes the instructions as `table_rows` say. */
 void jit_apply_table_rows(struct jkernel *k);
 
 /* Needs uniformity, and no more of these to be found. Finds instructions that are better done
@@ -172,6 +189,15 @@ const uint64_t *jit_same_by_lane(struct jkernel *k, bool columns);
 /* Do these blocks access memory by loads and stores alone? Atomics, counters of barriers and the
  * like are for one warp at a time. */
 bool jit_only_loads_and_stores(const struct jkernel *k, const uint64_t *blocks);
+
+/* Needs uniformity (data_branches.c). What an instruction costs under a mask that may be empty: one
+ * for an operation, a load as several; JIT_NEVER_MASKED: it must not be executed so. And a block,
+ * whose scalar operations cost nothing. */
+enum { JIT_NEVER_MASKED = 1000 };
+int jit_masked_cost(const struct jkernel *k, const struct ptx_instr *i);
+int jit_masked_block_cost(const struct jkernel *k, const struct jblock *blk);
+/* Does the block end with a branch that diverges, and no index tells how? */
+bool jit_data_decides(const struct jkernel *k, const struct jblock *blk);
 
 /* Does the instruction take as long as several others: divisions, roots, functions? */
 bool jit_is_long(const struct ptx_instr *i);

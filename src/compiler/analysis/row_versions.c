@@ -526,20 +526,6 @@ static int32_t is_grouped(const struct row *r)
     return made(m, PTX_OP_setp, m->without_sign, PTX_M_eq, of(any), constant(0));
 }
 
-static struct ptx_operand *copied_operands(struct jkernel *k, const struct ptx_operand *from,
-                                           int count, const int32_t *name)
-{
-    struct ptx_operand *ops = arena_alloc(&k->arena, sizeof *ops * ((size_t)count + 1));
-    for (int o = 0; o < count; o++) {
-        ops[o] = from[o];
-        if (ops[o].reg >= 0 && (ops[o].kind == PTX_OPR_REG || ops[o].kind == PTX_OPR_MEM))
-            ops[o].reg = name[ops[o].reg];
-        if (ops[o].nitems > 0)
-            ops[o].items = copied_operands(k, ops[o].items, ops[o].nitems, name);
-    }
-    return ops;
-}
-
 /* A list that is being made: instruction n of the old one is at moved[n], and copy c of it at
  * moved[(c + 1) * stride + n]. */
 struct rewriter {
@@ -591,7 +577,7 @@ static void push_copy(struct rewriter *w, int c)
             push_division(w, &i, p->copied[e].is_rest, &w->rows[p->copied[e].pair],
                           name[i.operands[0].reg]);
         } else {
-            i.operands = copied_operands(k, i.operands, i.noperands, name);
+            i.operands = flat_renamed(k, i.operands, i.noperands, name);
             i.guard = i.guard >= 0 ? name[i.guard] : -1;
             if (i.op == PTX_OP_bra)
                 i.operands[0].target = copied_target(w, c, i.operands[0].target);

@@ -576,7 +576,7 @@ static void prologue(struct codegen *cg)
     cg->block.nthreads = block_field(cg, BLOCK_FIELD(nthreads), cg->i32, true);
     check_begin(cg);
     cg->safe = new_slot(cg, LLVMArrayType2(cg->i8, SAFE_BYTES), "safe");
-    LLVMSetAlignment(cg->safe, 16);
+    LLVMSetAlignment(cg->safe, 64);
     LLVMTypeRef zeros = LLVMVectorType(cg->i32, SAFE_BYTES / 4);
     LLVMSetAlignment(LLVMBuildStore(b, LLVMConstNull(zeros), cg->safe), 16);
     cg->safe_opaque = k->one_lane ? cg->safe : opaque(cg, cg->safe);
@@ -661,6 +661,7 @@ static void open_function(struct codegen *cg)
     prologue(cg);
     frame_resume_points(cg);
     find_waiting(cg);
+    idle_blocks_choose(cg);
 }
 
 /* Are there blocks that may run before a loop goes on? Then every region reaches all others, on

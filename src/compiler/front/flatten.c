@@ -166,6 +166,21 @@ void flat_push_mov(struct jkernel *k, const struct ptx_instr *at, int32_t dst,
     i->loc_line = at->loc_line;
 }
 
+struct ptx_operand *flat_renamed(struct jkernel *k, const struct ptx_operand *from, int count,
+                                 const int32_t *name)
+{
+    struct ptx_operand *ops = arena_alloc(&k->arena, sizeof *ops * ((size_t)count + 1));
+    for (int o = 0; o < count; o++) {
+        ops[o] = from[o];
+        if (name != NULL && ops[o].reg >= 0 &&
+            (ops[o].kind == PTX_OPR_REG || ops[o].kind == PTX_OPR_MEM))
+            ops[o].reg = name[ops[o].reg];
+        if (ops[o].nitems > 0)
+            ops[o].items = flat_renamed(k, ops[o].items, ops[o].nitems, name);
+    }
+    return ops;
+}
+
 struct ptx_instr *flat_push_branch(struct jkernel *k, const struct ptx_instr *at, int32_t guard,
                                    bool neg, int32_t target)
 {

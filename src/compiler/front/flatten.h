@@ -63,6 +63,9 @@ bool flat_once(struct jkernel *k); /* the pass, for what runs on fibers or does 
 int32_t flat_reg(struct jkernel *k, const char *name, uint8_t type);
 struct ptx_instr *flat_push(struct jkernel *k); /* an empty, unguarded instruction at the end */
 struct ptx_operand flat_reg_operand(int32_t reg);
+/* Copies of operands, with name[r] in place of register r; NULL: with their own names. */
+struct ptx_operand *flat_renamed(struct jkernel *k, const struct ptx_operand *from, int count,
+                                 const int32_t *name);
 /* mov dst, src of the register's own type, with the location of `at` in the source. */
 void flat_push_mov(struct jkernel *k, const struct ptx_instr *at, int32_t dst,
                    struct ptx_operand src, uint8_t type);

@@ -15,7 +15,7 @@
 #include "compiler/llvm/llvm_passes.h"
 #include "compiler/llvm/llvm_values.h"
 
-enum { MAX_MEMBERS = 24 };
+enum { MAX_MEMBERS = 64 };
 
 /* Phis, selections and arithmetic that are read by each other and cut to `type`, and what takes
  * their place. */

@@ -46,6 +46,7 @@ struct control_flow {
     LLVMBasicBlockRef next_warp; /* where a warp goes that has ended */
     LLVMValueRef *pending_slot;  /* per block: i32 lanes waiting there; NULL where converged */
     struct pending_set *pending_set; /* pending_set.c; NULL: pending_slot has the masks */
+    uint64_t *idle;        /* blocks that may run without lanes (idle_blocks.c); NULL: none */
     uint64_t **waiting_of; /* per block: registers that lanes pending elsewhere still need */
 };
 
@@ -144,6 +145,18 @@ LLVMValueRef branch_condition_bits(struct codegen *cg, const struct jblock *blk)
 bool if_convert(struct codegen *cg, const struct jblock *blk, bool *ok);
 /* Is one side of the branch a further trip through a loop over the threads' own indices? */
 bool if_trip(const struct jkernel *k, const struct jblock *blk);
+
+/* ---- idle_blocks.c ---- */
+
+/* Chooses the blocks that run whether lanes have come to them or not: divergent copies, after the
+ * only block that leads there. Needs the resume points. */
+void idle_blocks_choose(struct codegen *cg);
+/* Is block b one of them? */
+bool is_idle_block(const struct codegen *cg, int32_t b);
+/* Is the code for one of them, so that there may be no active lane? */
+bool may_be_idle(const struct codegen *cg);
+/* Is block b one of them, and the current block leads to it? */
+bool follows_idly(const struct codegen *cg, int32_t b);
 
 /* ---- serialized_lanes.c ---- */
 

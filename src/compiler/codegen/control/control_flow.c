@@ -89,16 +89,19 @@ static uint64_t *candidates(struct codegen *cg)
     return cand;
 }
 
-/* Runs the first of the candidate blocks that has lanes waiting; `last` is where to go when none
- * before it has: a candidate that then must have some, or -1 for "the warp is done". */
+/* Runs the first of the candidate blocks that has lanes waiting, or one that runs without; `last`
+ * is where to go when none before it has: a candidate that then must have some, or -1 for "the warp
+ * is done". */
 static void run_first_waiting(struct codegen *cg, const uint64_t *cand, int32_t last)
 {
     LLVMBuilderRef b = cg->alu.b;
     int32_t n = cg->k->nblocks;
+    if (may_be_idle(cg))
+        last = -1; /* no lane may have come to where these lead */
     EACH_BIT (c, cand, n) {
         if (cg->k->blocks[c].serialized)
             continue; /* no lane ever waits where lanes are serialized */
-        if (c == last || (last >= 0 && cg->k->blocks[c].converged)) {
+        if (c == last || follows_idly(cg, c) || (last >= 0 && cg->k->blocks[c].converged)) {
             LLVMBuildBr(b, block_copy(cg, c, false));
             return;
         }
@@ -469,6 +472,14 @@ void flow_stay_converged(struct codegen *cg, const struct ptx_instr *i, LLVMValu
     LLVMPositionBuilderAtEnd(b, on);
 }
 
+/* In a block that may run without lanes: accesses of one address are made if there are some. */
+static void begin_idle(struct codegen *cg)
+{
+    if (may_be_idle(cg))
+        cg->serialized->executes =
+            LLVMBuildICmp(cg->alu.b, LLVMIntNE, mask_bits(cg), c32(cg, 0), "");
+}
+
 static bool emit_instrs(struct codegen *cg, const struct jblock *blk, int32_t from, int32_t to)
 {
     for (int32_t n = from; n < to; n++) {
@@ -477,6 +488,7 @@ static bool emit_instrs(struct codegen *cg, const struct jblock *blk, int32_t fr
             LLVMBuildBr(cg->alu.b, split_point(cg, i));
             LLVMPositionBuilderAtEnd(cg->alu.b, split_point(cg, i));
             take_mask(cg);
+            begin_idle(cg);
         }
         if (!emit_instr(cg, i))
             return false;
@@ -554,6 +566,7 @@ static bool emit_block(struct codegen *cg, int32_t index)
         cg->in_converged_copy = false;
         return done;
     }
+    begin_idle(cg);
     int32_t fork = blk->serial_from != 0 && !cg->alu.has_avx512 && !all_permute(cg, blk)
                        ? blk->serial_from - 1
                        : 0;
@@ -564,6 +577,7 @@ static bool emit_block(struct codegen *cg, int32_t index)
     }
     ok = ok && emit_instrs(cg, blk, index_at, fork) && (fork == 0 || emit_fork(cg, blk)) &&
          emit_instrs(cg, blk, fork > index_at ? fork : index_at, blk->count);
+    cg->serialized->executes = NULL;
     if (ok) {
         switch (blk->term) {
         case TERM_JUMP:
@@ -608,6 +622,7 @@ void flow_open(struct codegen *cg)
 
 void flow_start(struct codegen *cg, int32_t block, LLVMValueRef lanes)
 {
+    cg->cur = NULL; /* none leads there */
     if (!flow_enter_converged(cg, block, cg->always_full ? NULL : lanes))
         return;
     uint64_t *cand = xcalloc(bit_bytes(cg->k->nblocks), 1);

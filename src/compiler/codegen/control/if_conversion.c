@@ -18,33 +18,8 @@
 #include "compiler/codegen/values.h"
 #include "compiler/passes.h"
 
-/* Blocks in a row, and what they may cost: operations, and loads as several. */
-enum { MAX_BLOCKS = 4, MAX_COST = 10, LOAD_COST = 3 };
-
-/* What an instruction costs under a mask; more than MAX_COST: it must not be executed so. */
-static int cost_of(const struct jkernel *k, const struct ptx_instr *i)
-{
-    struct diag ignored = {0};
-    struct uniformity a;
-    switch (i->op) {
-    case PTX_OP_ld:
-        if (i->nspaces > 0 && i->spaces[0] == PTX_SPACE_PARAM)
-            return 0;
-        a = address_uniformity(k, &i->operands[1]);
-        return jit_is_polling_load(i) || i->vec > 1 || a.seg == SEG_NONE ||
-                       (i->nspaces > 0 && (i->spaces[0] == PTX_SPACE_SHARED_CLUSTER ||
-                                           i->spaces[0] == PTX_SPACE_LOCAL))
-                   ? MAX_COST + 1
-                   : LOAD_COST;
-    case PTX_OP_mov:
-        return i->operands[1].kind == PTX_OPR_REG || i->operands[1].kind == PTX_OPR_IMM ||
-                       i->operands[1].kind == PTX_OPR_FIMM
-                   ? 0
-                   : MAX_COST + 1;
-    case PTX_OP_call: return MAX_COST + 1;
-    default: return alu_supported(i, &ignored) && !jit_is_long(i) ? 1 : MAX_COST + 1;
-    }
-}
+/* Blocks in a row, and what they may cost. */
+enum { MAX_BLOCKS = 4, MAX_COST = 10 };
 
 static bool is_trip(const struct jkernel *k, int32_t b)
 {
@@ -69,7 +44,7 @@ static int blocks_aside(const struct jkernel *k, int32_t side, int32_t join, int
             blk->suspend != 0 || blk->waits || blk->serial_end != 0 || blk->serialized)
             return 0;
         for (int32_t n = 0; n < blk->count && !is_trip(k, side); n++)
-            cost += cost_of(k, &k->instrs[blk->first + n]);
+            cost += jit_masked_cost(k, &k->instrs[blk->first + n]);
         if (cost > MAX_COST)
             return 0;
         blocks[count++] = b;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "compiler/codegen/control/control.h"
 #include "compiler/codegen/memory/access.h"
 #include "compiler/codegen/module_function.h"
 #include "compiler/codegen/values.h"
@@ -83,16 +84,26 @@ static void copy_lanes(struct codegen *cg, LLVMValueRef fn, const struct masked_
     lane_loop_close(cg, &l);
 }
 
+static uint64_t size_of(const struct masked_access *m)
+{
+    return (uint64_t)m->bytes * m->vec * m->lanes;
+}
+
+/* Do all elements lie in one page? */
+static LLVMValueRef in_one_page(struct codegen *cg, const struct masked_access *m, LLVMValueRef p)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef in_page =
+        LLVMBuildAnd(b, LLVMBuildPtrToInt(b, p, cg->i64, ""), c64(cg, WEIR_PAGE - 1), "");
+    return LLVMBuildICmp(b, LLVMIntULE, in_page, c64(cg, WEIR_PAGE - size_of(m)), "");
+}
+
 /* Are there active lanes, and do all elements lie in one page? Then all can be read. */
 static LLVMValueRef readable(struct codegen *cg, const struct masked_access *m, LLVMValueRef p,
                              LLVMValueRef bits)
 {
-    LLVMBuilderRef b = cg->alu.b;
-    uint64_t size = (uint64_t)m->bytes * m->vec * m->lanes;
-    LLVMValueRef in_page =
-        LLVMBuildAnd(b, LLVMBuildPtrToInt(b, p, cg->i64, ""), c64(cg, WEIR_PAGE - 1), "");
-    LLVMValueRef one = LLVMBuildICmp(b, LLVMIntULE, in_page, c64(cg, WEIR_PAGE - size), "");
-    return LLVMBuildAnd(b, one, LLVMBuildICmp(b, LLVMIntNE, bits, c32(cg, 0), ""), "");
+    LLVMValueRef some = LLVMBuildICmp(cg->alu.b, LLVMIntNE, bits, c32(cg, 0), "");
+    return LLVMBuildAnd(cg->alu.b, in_one_page(cg, m, p), some, "");
 }
 
 static LLVMValueRef load_all(struct codegen *cg, const struct masked_access *m, LLVMValueRef p)
@@ -197,9 +208,18 @@ LLVMValueRef masked_load(struct codegen *cg, const struct access *a, LLVMValueRe
         return load_by_call(cg, &m, p, bits);
     LLVMBasicBlockRef near = new_bb(cg, "in_page"), far = new_bb(cg, "by_lanes"),
                       join = new_bb(cg, "masked");
-    branch_likely(cg, readable(cg, &m, p, bits), near, far);
+    LLVMValueRef whole = p, ok;
+    if (cg->serialized->executes != NULL && size_of(&m) <= SAFE_BYTES) {
+        /* often there is no active lane, which is not to be a branch: zeros are loaded */
+        LLVMValueRef some = LLVMBuildICmp(b, LLVMIntNE, bits, c32(cg, 0), "");
+        whole = LLVMBuildSelect(b, some, p, cg->safe_opaque, "");
+        ok = in_one_page(cg, &m, whole);
+    } else {
+        ok = readable(cg, &m, p, bits);
+    }
+    branch_likely(cg, ok, near, far);
     LLVMPositionBuilderAtEnd(b, near);
-    v[0] = load_all(cg, &m, p);
+    v[0] = load_all(cg, &m, whole);
     tag_memory(cg, v[0], a->space);
     near = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, join);
