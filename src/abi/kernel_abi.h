@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-enum { JIT_ABI_VERSION = 19, JIT_WARP = 32 };
+enum { JIT_ABI_VERSION = 20, JIT_WARP = 32 };
 
 /* The most threads along x of a grid that counts as small: indices cannot wrap around there, nor
  * when a program adds a little to them, less than JIT_GRID_MARGIN. */
@@ -193,6 +193,9 @@ enum jit_mbarrier {
  * void weir_rt_bulk_zero(struct jit_block *block, uint32_t mask, const uint64_t to[32],
  *                        const uint64_t bytes[32]);
  *     Zeros in shared memory.
+ *
+ * uint32_t weir_rt_grid_arrive(struct jit_block *block, uint32_t *word, uint32_t count);
+ *     Adds to a word of the barrier of a cooperative grid, soon; what it was before, or would be.
  *
  * void weir_rt_try_cancel(struct jit_block *block, uint32_t all, uint32_t mask,
  *                         const uint64_t response[32], const uint64_t barrier[32]);

@@ -116,6 +116,13 @@ void run_give_way(struct grid_run *run)
     sched_give_way();
 }
 
+bool run_wanted(struct grid_run *run)
+{
+    if (grid_run_exhausted(run)) /* which nobody has noticed yet, perhaps */
+        sched_unlist(command_of_run(run));
+    return sched_paused() || sched_wanted(7) || atomic_load(&sched.parking.count) > 0;
+}
+
 /* A run of our own: the pieces of a copy and the like. */
 bool command_pieces(struct command *c, struct grid_worker *w, struct grid_kernel *k,
                     uint64_t pieces, const void *args)

@@ -317,6 +317,8 @@ bool command_run_cdp(struct command *c, struct grid_worker *w);
 /* Called by a block of the run that waits where it cannot be parked: lets others have the run's
  * other blocks, and everything else (grid_parking.give_way). */
 void run_give_way(struct grid_run *run);
+/* Whether other work waits for a thread (grid_parking.wanted). */
+bool run_wanted(struct grid_run *run);
 /* Frees what the command owns, dependencies too. */
 void command_release(struct command *c);
 
@@ -506,14 +508,16 @@ struct sched {
     /* One of the listed runs that threads may enter without the lock (join_open), or NULL; changed
      * under the lock. It stays listed while threads are looking at it. */
     _Alignas(64) struct command *_Atomic open;
-    _Atomic uint32_t looking;
+    _Alignas(64) _Atomic uint32_t looking;
 
     _Alignas(64) _Atomic uint32_t picking; /* threads that are about to take from the lists */
 
     _Alignas(64) _Atomic uint32_t running; /* threads that execute something */
 
     _Alignas(64) _Atomic uint32_t spinning; /* workers that look for work without sleeping */
-    _Atomic uint32_t threads; /* workers that there are, those started instead of others too */
+
+    /* Those change rarely, and are read by all that begin to run something. */
+    _Alignas(64) _Atomic uint32_t threads; /* workers, those started instead of others too */
     _Atomic uint32_t stuck;   /* threads in sched_give_way */
     _Atomic uint32_t asleep;  /* workers in `idle`; changed under the lock */
     _Atomic bool paused;      /* nothing is begun (device_pause); set under the lock */

@@ -802,4 +802,5 @@ void sched_open(uint32_t workers)
     grid_parking_init(&sched.parking);
     cdp_open();
     sched.parking.give_way = run_give_way;
+    sched.parking.wanted = run_wanted;
 }

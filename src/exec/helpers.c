@@ -268,6 +268,7 @@ static const struct {
     {"mbarrier", (void *)weir_rt_mbarrier},
     {"bulk", (void *)weir_rt_bulk},
     {"bulk_zero", (void *)weir_rt_bulk_zero},
+    {"grid_arrive", (void *)weir_rt_grid_arrive},
     {"try_cancel", (void *)weir_rt_try_cancel},
     {"sums_admit", (void *)weir_rt_sums_admit},
     {"sums_add", (void *)weir_rt_sums_add},

@@ -375,6 +375,7 @@ void weir_rt_bulk(struct jit_block *j, uint32_t op, uint32_t mask, const uint64_
                   const uint64_t *barrier, const uint64_t *ctas);
 void weir_rt_bulk_zero(struct jit_block *j, uint32_t mask, const uint64_t to[JIT_WARP],
                        const uint64_t bytes[JIT_WARP]);
+uint32_t weir_rt_grid_arrive(struct jit_block *j, uint32_t *word, uint32_t n);
 void weir_rt_try_cancel(struct jit_block *j, uint32_t all, uint32_t mask,
                         const uint64_t response[JIT_WARP], const uint64_t barrier[JIT_WARP]);
 void weir_rt_sums_admit(struct jit_block *j, struct jit_float_sums *s, uint32_t mask,

@@ -8,6 +8,9 @@
  * A block may wait for something else as well: so those for which the word has not flipped go on
  * now and then, too, and without a pause where it has not flipped for long.
  *
+ * All count at the word as they arrive, and take its line from each other. So a thread adds what
+ * its blocks have to add all at once, when none of them goes on before the barrier flips.
+ *
  * Blocks that go through memory in steps of the grid take turns: they come back before they wait
  * for anything (jit_block.gave_way), and go on when all others have had theirs. What they read lies
  * side by side, or is the same. They are in a list of their own: a block that has turns left does
@@ -24,7 +27,9 @@
 
 /* Of nothing that happens, before the thread takes what others keep, before it gives its CPU to
  * others, and before it leaves. */
-static const uint64_t STEAL_NS = 6000, YIELD_NS = 15000, IDLE_NS = 100000;
+static const uint64_t STEAL_NS = 12000, YIELD_NS = 15000, IDLE_NS = 100000;
+/* Between looks whether other work waits, once a thread's time is up. */
+static const uint64_t WANTED_NS = 100000;
 /* Before it takes blocks of which each only has its turn: they are not left alone, and what they go
  * through is in the cache of the thread that keeps them. */
 static const uint64_t STEAL_TURN_NS = 50000;
@@ -60,6 +65,8 @@ struct residents {
     uint32_t steps;   /* since blocks seem to wait for something else */
     uint64_t flipped; /* when the barrier was last seen to flip, 0: not yet, */
     uint32_t seen;    /* and its phase then */
+    uint32_t *word;   /* of the barrier, to which nothing of this was added yet, */
+    uint32_t arrived; /* by blocks of this thread; their sum is not 0 before the last one arrives */
     bool in_turns;    /* the last block gave way to others, which go through memory beside it */
     bool moved;       /* a block has ended, or waits at another point */
     bool lost;        /* there was trouble: no further block is begun */
@@ -199,6 +206,34 @@ bool resident_keep(struct grid_worker *w, struct grid_block *b)
     return true;
 }
 
+/* ---- arriving ---- */
+
+/* Adds to the barrier what its own blocks have to add. False: nothing. */
+static bool flush_arrivals(struct residents *r)
+{
+    if (r->arrived == 0)
+        return false;
+    __atomic_fetch_add(r->word, r->arrived, __ATOMIC_SEQ_CST);
+    r->arrived = 0;
+    return true;
+}
+
+/* Until then nobody sees the barrier flip, so that the word's top bit is what it is when this is
+ * added; more of the old value than that bit is no use to anyone. */
+uint32_t weir_rt_grid_arrive(struct jit_block *j, uint32_t *word, uint32_t n)
+{
+    const struct grid_block *b = j->grid;
+    struct residents *r = resident_keeps(b->worker, b->run) ? b->worker->residents : NULL;
+    if (r == NULL || r->run->workers == 1)
+        return __atomic_fetch_add(word, n, __ATOMIC_SEQ_CST);
+    if (r->word != word)
+        flush_arrivals(r);
+    uint32_t old = __atomic_load_n(word, __ATOMIC_ACQUIRE) + r->arrived;
+    r->word = word;
+    r->arrived += n;
+    return old;
+}
+
 /* ---- running ---- */
 
 /* A block that goes on may arrive at the barrier once more, and the barrier flip again meanwhile:
@@ -264,6 +299,8 @@ static void step(struct residents *r, struct grid_worker *w, uint64_t idle, bool
         return;
     bool anyway = otherwise && ++r->steps % OTHERWISE_EACH == 0;
     struct grid_block *b = anyway ? take(r->own, false) : take_ready(r->own, phase);
+    if (b == NULL && flush_arrivals(r))
+        return;
     if (b == NULL)
         b = take_parked(r, phase);
     if (b == NULL && idle > STEAL_NS)
@@ -302,19 +339,35 @@ static void give_up(struct residents *r, struct grid_worker *w)
     }
 }
 
-/* Runs blocks of the grid until nothing happens any more, or the time is up. True: something has
- * happened. */
+/* The time is up: does anything else wait for the thread? Blocks that are parked and taken again
+ * are late at the barrier, and those of other threads wait for them. */
+static bool wanted(const struct residents *r)
+{
+    struct grid_parking *p = r->run->parking;
+    return p->wanted == NULL || p->wanted(r->run);
+}
+
+/* Runs blocks of the grid until nothing happens any more, or the time is up and other work waits.
+ * True: something has happened. */
 static bool run_residents(struct residents *r, struct grid_worker *w, uint64_t until)
 {
     uint64_t now = clock_ns(), last = now;
     bool progress = false;
-    while (now < until) {
+    for (;;) {
+        if (now >= until) {
+            if (wanted(r))
+                break;
+            until = now + WANTED_NS;
+        }
         if (r->lost || grid_faulted(r->run->env) != GRID_FAULT_NONE) {
             give_up(r, w);
             return true;
         }
         r->moved = false;
+        uint32_t arrived = r->arrived;
         step(r, w, now - last, now - r->flipped > OTHERWISE_NS);
+        if (r->arrived == arrived) /* it may wait for what those do who have arrived */
+            flush_arrivals(r);
         now = clock_ns();
         uint32_t phase = phase_of(r->run);
         if (phase != r->seen) {
@@ -343,8 +396,10 @@ static void park_all(struct residents *r)
 
 void resident_hand_over(struct grid_worker *w)
 {
-    for (struct residents *r = w->residents; r != NULL; r = r->outer)
+    for (struct residents *r = w->residents; r != NULL; r = r->outer) {
+        flush_arrivals(r);
         park_all(r);
+    }
 }
 
 bool resident_run(struct grid_run *run, struct grid_worker *w, struct grid_block *first,
@@ -361,6 +416,7 @@ bool resident_run(struct grid_run *run, struct grid_worker *w, struct grid_block
         add(r.own, b);
     }
     bool progress = run_residents(&r, w, until);
+    flush_arrivals(&r);
     w->residents = r.outer;
     park_all(&r);
     *ended = r.ended;

@@ -3,11 +3,12 @@
 // RUN workers-5: WEIR_WORKERS=5
 /* S8: the barrier of a cooperative grid, passed many times by as many blocks as may be: no block
  * passes it before all have arrived; blocks may wait for each other by other means between two
- * barriers, pass different numbers of barriers of their own block, and end at different times;
+ * barriers, or between arriving at one and waiting at it, pass different numbers of barriers of their own block, and end at different times;
  * blocks that go through memory in steps of the grid, where they may take turns, miss no element
  * and make none twice; other streams and several such grids go on meanwhile; a block that fails
  * ends the grid. */
 #include <cstdlib>
+#include <utility>
 
 #include <cooperative_groups.h>
 
@@ -48,6 +49,27 @@ static __global__ void ring(volatile int *token, int *sum, int steps)
             __threadfence();
             *token = s * blocks + turn + 1;
         }
+        grid.sync();
+    }
+}
+
+/* Each block arrives, and before it waits at the barrier sees that another one has passed it: the one
+ * after it passes at once in this step, which needs that all have arrived. */
+static __global__ void passed_by_others(volatile int *passed, int *wrong, int steps)
+{
+    auto grid = cooperative_groups::this_grid();
+    int me = blockIdx.x, next = (me + 1) % gridDim.x;
+    for (int s = 0; s < steps; s++) {
+        auto token = grid.barrier_arrive();
+        if (threadIdx.x == 0 && (me + s) % 2 == 0 && (next + s) % 2 != 0)
+            while (passed[next] <= s)
+                ;
+        grid.barrier_wait(std::move(token));
+        if (threadIdx.x == 0)
+            passed[me] = s + 1;
+        grid.sync();
+        if (threadIdx.x == 0 && passed[next] != s + 1)
+            atomicAdd(wrong, 1);
         grid.sync();
     }
 }
@@ -173,6 +195,15 @@ int main()
     OK(cudaDeviceSynchronize());
     CHECK_EQ_INT(*step, 30 * blocks);
     CHECK_EQ_INT(step[1], 30 * blocks * (blocks + 1) / 2);
+
+    for (int blocks : {2, 5, most_blocks((const void *)passed_by_others, 64)}) {
+        for (int b = 0; b < blocks; b++)
+            step[b] = 0;
+        launch((const void *)passed_by_others, blocks, 64, step, wrong, blocks > 300 ? 5 : 50, 0);
+        OK(cudaDeviceSynchronize());
+        CHECK_EQ_INT(step[blocks - 1], blocks > 300 ? 5 : 50);
+    }
+    CHECK_EQ_INT(*wrong, 0);
 
     unsigned *planes;
     const int largest = 150000;

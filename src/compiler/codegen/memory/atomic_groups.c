@@ -643,6 +643,7 @@ static void shared_update_body(struct codegen *cg, LLVMValueRef fn, const void *
     a.at = LLVMGetParam(fn, 1);
     a.b = LLVMGetParam(fn, 2);
     a.out = u->a->out != NULL ? LLVMGetParam(fn, 3) : NULL;
+    a.arrives = false; /* it does not know the block */
     LLVMValueRef addr = LLVMBuildLoad2(b, cg->v32i64, a.at, "");
     update_shared(cg, &a, LLVMBuildLoad2(b, u->elements, a.b, ""), addr, u->one);
     cg->fn = caller;

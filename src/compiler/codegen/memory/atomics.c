@@ -6,6 +6,7 @@
  * own, or a compare-and-swap loop where it has none. */
 #include "compiler/codegen/memory/atomics.h"
 #include "compiler/codegen/control/control.h"
+#include "compiler/codegen/instructions.h"
 #include "compiler/codegen/memory/access.h"
 #include "compiler/codegen/memory/deferred.h"
 #include "compiler/codegen/memory/defined.h"
@@ -183,6 +184,10 @@ LLVMValueRef atomic_update(struct codegen *cg, const struct atomic *what, LLVMVa
                                    LLVMAtomicOrderingSequentiallyConsistent, false);
         return LLVMBuildExtractValue(b, r, 0, "");
     }
+    if (a->arrives) {
+        LLVMValueRef args[3] = {cg->block.ptr, p, x};
+        return call_helper(cg, "weir_rt_grid_arrive", cg->i32, args, 3);
+    }
     int op = machine_op(a);
     if (op < 0)
         return swap_loop(cg, a, p, x);
@@ -289,6 +294,45 @@ static void check_aligned(struct codegen *cg, LLVMValueRef at, LLVMValueRef addr
     fault_misaligned_lanes(cg, LLVMBuildAnd(b, misaligned, mask_bits(cg), ""), addresses);
 }
 
+/* Does a value follow from where the grid's barrier is (environment registers) and constants? */
+static bool from_environment(const struct jkernel *k, const struct ptx_operand *o, int depth)
+{
+    if (o->kind == PTX_OPR_IMM)
+        return true;
+    if (o->kind == PTX_OPR_SREG)
+        return o->sreg == PTX_SR_envreg;
+    if (depth == 0 || (o->kind != PTX_OPR_REG && o->kind != PTX_OPR_MEM) || o->reg < 0 ||
+        k->regs[o->reg].ndefs != 1)
+        return false;
+    const struct ptx_instr *i = &k->instrs[k->regs[o->reg].def];
+    switch (i->op) {
+    case PTX_OP_mov:
+    case PTX_OP_cvt:
+    case PTX_OP_cvta:
+    case PTX_OP_add:
+    case PTX_OP_shl:
+    case PTX_OP_or:
+    case PTX_OP_bfi:
+    case PTX_OP_selp: break;
+    default: return false;
+    }
+    int last = i->op == PTX_OP_selp ? 2 : i->noperands - 1; /* not its predicate */
+    for (int n = 1; n <= last; n++)
+        if (!from_environment(k, &i->operands[n], depth - 1))
+            return false;
+    return true;
+}
+
+/* Does it count a block that has come to the barrier of its grid? Only cooperative groups know of
+ * the words there. */
+static bool arrives(const struct jkernel *k, const struct ptx_instr *i, const struct atomic *a)
+{
+    enum { MAX_DEPTH = 10 };
+    const struct ptx_operand *at = &i->operands[i->op == PTX_OP_atom ? 1 : 0];
+    return a->op == PTX_M_add && a->type == PTX_U32 && !a->shared && i->vec <= 1 &&
+           at->kind == PTX_OPR_MEM && from_environment(k, at, MAX_DEPTH);
+}
+
 /* What the instruction does to one element, as far as that is the same for all of a vector. */
 static bool describe(struct codegen *cg, const struct ptx_instr *i, struct atomic *a)
 {
@@ -316,6 +360,7 @@ static bool describe(struct codegen *cg, const struct ptx_instr *i, struct atomi
     a->may_skip = !mem_orders(i) && !a->shared && !is_float && !is_half && a->bytes <= 8 &&
                   (a->op == PTX_M_min || a->op == PTX_M_max || a->op == PTX_M_and ||
                    a->op == PTX_M_or || a->op == PTX_M_cas);
+    a->arrives = arrives(cg->k, i, a);
     return true;
 }
 

@@ -17,6 +17,7 @@ struct atomic {
     bool flushes;               /* sums of f32: subnormals become zeros, but in shared memory */
     bool generic;               /* which of them it is, is not known */
     bool may_skip;              /* what changes nothing need not be written */
+    bool arrives;               /* counts at the barrier of a cooperative grid */
     unsigned terms;             /* operands of a lane, added one after the other; mostly 1 */
     LLVMValueRef flush;         /* i1, in atomic_apply: they do become zeros */
     LLVMValueRef at, b, c, out; /* arrays of 32: addresses, operands (terms of them), old values
