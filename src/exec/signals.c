@@ -6,7 +6,8 @@
  * system call each, longer than a small kernel. So a thread asks when it begins to run device work
  * and has not asked for ASK_TICKS: what it finds blocked is unblocked until it returns to the
  * program, what it finds replaced is installed again, and what came instead gets the faults that
- * are not ours.
+ * are not ours. A thread of our own asks for what the process has, unless another one has just done
+ * so.
  *
  * A program may put a handler back that it has saved, ours included. So each time ours is installed
  * again it is another function, which knows what was there before it: handlers are the chain that
@@ -260,6 +261,15 @@ static void release_held(struct thread_signals *t)
     }
 }
 
+/* Installs our handlers again where they have been replaced. */
+static void ask_for_handlers(struct thread_signals *t)
+{
+    install(SIGSEGV);
+    for (int i = 0; t->asked % OTHERS_EACH == 0 && i < FAULT_SIGNALS; i++)
+        install(signals[i]);
+    t->asked++;
+}
+
 static void ask(struct thread_signals *t)
 {
     sigset_t faults, old, lifted;
@@ -282,10 +292,19 @@ static void ask(struct thread_signals *t)
     atomic_signal_fence(memory_order_seq_cst);
     if (!t->lifted)
         release_held(t);
-    install(SIGSEGV);
-    for (int i = 0; t->asked % OTHERS_EACH == 0 && i < FAULT_SIGNALS; i++)
-        install(signals[i]);
-    t->asked++;
+    ask_for_handlers(t);
+}
+
+/* A thread of ours, on which no code of the program runs: only the handlers may be others, and they
+ * are the process's. Many threads that begin at once would wait for each other in the system. */
+static void ask_for_all(struct thread_signals *t, uint64_t now)
+{
+    static _Atomic uint64_t asked_at;
+    uint64_t last = atomic_load_explicit(&asked_at, memory_order_relaxed);
+    if (now - last >= ASK_TICKS &&
+        atomic_compare_exchange_strong_explicit(&asked_at, &last, now, memory_order_relaxed,
+                                                memory_order_relaxed))
+        ask_for_handlers(t);
 }
 
 void grid_signals_enter(struct grid_worker *w)
@@ -294,6 +313,10 @@ void grid_signals_enter(struct grid_worker *w)
     if (WEIR_LIKELY(now - w->signals.asked_at < ASK_TICKS))
         return;
     w->signals.asked_at = now;
+    if (own_thread() && w->signals.asked > 0) {
+        ask_for_all(&w->signals, now);
+        return;
+    }
     signal_stack_set(w);
     ask(&w->signals);
 }
