@@ -59,7 +59,7 @@ static __attribute__((noinline)) bool run_ordered(struct command *c, struct grid
         run->order = schedule_mix(run->order, schedule_mix(c->graph.segment, c->graph.at));
     grid_run_enter(run);
     if (run->total > 1)
-        sched_list(c, false);
+        sched_list(c, SCHED_LIST);
     switch (run_some(run, w, 0)) {
     case GRID_COMPLETE:
         if (c->published)
@@ -67,7 +67,7 @@ static __attribute__((noinline)) bool run_ordered(struct command *c, struct grid
         return cdp_tails(c, w);
     case GRID_MORE:
         if (!c->published)
-            sched_list(c, false);
+            sched_list(c, SCHED_LIST);
         return false;
     default: return false;
     }
@@ -84,7 +84,7 @@ static bool run_shared(struct command *c, struct grid_worker *w)
     if (estimate > DIVIDE_NS)
         grid_run_divide(run);
     if (run->total > 1 && (estimate == 0 || estimate > SHARE_NS))
-        sched_list(c, true);
+        sched_list(c, SCHED_OPEN);
     if (run->total > 1)
         until = clock_ns() + (c->published ? (uint64_t)SLICE_NS : ALONE_NS);
     bool published = c->published;
@@ -99,7 +99,7 @@ static bool run_shared(struct command *c, struct grid_worker *w)
     case GRID_MORE:
         /* Blocks that nobody can take keep it alive. */
         if (!published)
-            sched_list(c, true);
+            sched_list(c, SCHED_WAKE);
         return false;
     default: return false;
     }
@@ -110,11 +110,13 @@ void run_give_way(struct grid_run *run)
     struct command *c = command_of_run(run);
     /* Nobody else is in it: this thread runs it alone. Children stay with their parent's thread. */
     if (c->kind == COMMAND_GRID && !c->published) {
-        sched_list(c, true);
+        sched_list(c, SCHED_OPEN);
         listed_here = true;
     }
     sched_give_way();
 }
+
+void run_closed(struct grid_run *run) { sched_close(command_of_run(run)); }
 
 bool run_wanted(struct grid_run *run)
 {
@@ -152,7 +154,7 @@ bool command_run_cdp(struct command *c, struct grid_worker *w)
         return grid_run_alone(&c->run, w) == GRID_COMPLETE && cdp_tails(c, w);
     /* To the end, before new work: what is pending must stay bounded. */
     grid_run_enter(&c->run);
-    sched_list(c, true);
+    sched_list(c, SCHED_OPEN);
     enum grid_progress progress = schedule_on() ? grid_run_ordered(&c->run, w, UINT64_MAX)
                                                 : grid_run_blocks(&c->run, w, UINT64_MAX);
     if (progress != GRID_COMPLETE)

@@ -319,6 +319,8 @@ bool command_run_cdp(struct command *c, struct grid_worker *w);
 void run_give_way(struct grid_run *run);
 /* Whether other work waits for a thread (grid_parking.wanted). */
 bool run_wanted(struct grid_run *run);
+/* No block of a run is to be handed out (grid_parking.closed). */
+void run_closed(struct grid_run *run);
 /* Frees what the command owns, dependencies too. */
 void command_release(struct command *c);
 
@@ -505,10 +507,10 @@ struct sched {
      * them to the ready queue (sched_collect). Who puts one in takes no lock. */
     _Alignas(64) struct device_stream *_Atomic inbox;
 
-    /* One of the listed runs that threads may enter without the lock (join_open), or NULL; changed
-     * under the lock. It stays listed while threads are looking at it. */
-    _Alignas(64) struct command *_Atomic open;
-    _Alignas(64) _Atomic uint32_t looking;
+    /* One of the listed runs that threads may enter without the lock (join_open), and how often
+     * they may (OPEN_TICKET each); it counts as many threads as inside. 0: none. Opened and closed
+     * under the lock. */
+    _Alignas(64) _Atomic uint64_t open;
 
     _Alignas(64) _Atomic uint32_t picking; /* threads that are about to take from the lists */
 
@@ -518,9 +520,9 @@ struct sched {
 
     /* Those change rarely, and are read by all that begin to run something. */
     _Alignas(64) _Atomic uint32_t threads; /* workers, those started instead of others too */
-    _Atomic uint32_t stuck;   /* threads in sched_give_way */
-    _Atomic uint32_t asleep;  /* workers in `idle`; changed under the lock */
-    _Atomic bool paused;      /* nothing is begun (device_pause); set under the lock */
+    _Atomic uint32_t stuck;                /* threads in sched_give_way */
+    _Atomic uint32_t asleep;               /* workers in `idle`; changed under the lock */
+    _Atomic bool paused;                   /* nothing is begun (device_pause); set under the lock */
 };
 extern WEIR_OWN struct sched sched;
 
@@ -535,9 +537,26 @@ void sched_push(struct device_stream *s);
 bool sched_steal(struct device_stream *s);
 /* Takes it back for nobody to run. */
 bool sched_withdraw(struct device_stream *s);
-/* Lists a run for others to join / takes it off. `wake`: get someone to help. */
-void sched_list(struct command *c, bool wake);
+/* Lists a run for others to join / takes it off. */
+enum sched_listing {
+    SCHED_LIST,
+    SCHED_WAKE, /* and gets someone to help; */
+    SCHED_OPEN, /* and lets threads enter it without the lock: the caller is inside */
+};
+void sched_list(struct command *c, enum sched_listing how);
 void sched_unlist(struct command *c);
+/* Of the listed runs (shared_runs.c). The scheduler is locked: adds one; `open`: threads may enter
+ * it without the lock, and the caller is inside. The first one of the level that has a block to
+ * hand out now, entered and moved to the end; takes those off that have none left. NULL: there is
+ * none.
+ */
+void shared_add(struct command *c, bool open);
+struct command *shared_pick(uint32_t level);
+/* Not locked: enters the run that is open, if one is. */
+struct command *shared_enter(void);
+/* Has no more threads enter it without the lock, and takes it off where all blocks are handed out.
+ * The caller is inside. */
+void sched_close(struct command *c);
 /* The scheduler is locked: moves what is in the inbox to the ready queue; takes a stream out of
  * that, a run off the list, the oldest queue given, or NULL. */
 void sched_collect(void);
@@ -562,6 +581,7 @@ void sched_give_way(void);
 struct seeker {
     uint32_t turn;              /* so that kinds of work alternate */
     bool spinning;              /* counted in sched.spinning */
+    bool shared;                /* the last piece of work was a run that others worked on, too */
     uint32_t late;              /* the shards whose stream no host thread has come for (left.c) */
     uint32_t seen[LEFT_SHARDS]; /* their turns when they were last looked at */
     bool overdue;         /* takes what no other thread has begun, though as many run as may */

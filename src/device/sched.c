@@ -23,7 +23,9 @@
 #include "device/cdp.h"
 #include "device/internal.h"
 
-static const uint64_t SPIN_NS = 20000; /* how long a worker looks before it sleeps */
+/* How long a worker looks before it sleeps; and after it has worked on a run with others, since
+ * programs launch one grid after the other, and to wake them all takes longer than many a grid. */
+static const uint64_t SPIN_NS = 20000, SPIN_SHARED_NS = 100000;
 enum { LOOKS = 32 }; /* between two looks at the clock, with a pause of the CPU each */
 /* So many of these between two looks at what is left to host threads: about the time from a launch
  * to the wait for it. */
@@ -263,90 +265,14 @@ bool sched_withdraw(struct device_stream *s) { return take_back(s, false); }
 
 /* ---- shared runs ---- */
 
-static void job_remove(struct command *c)
+void sched_list(struct command *c, enum sched_listing how)
 {
-    uint32_t level = (uint32_t)c->stream->level;
-    if (c->job_prev != NULL)
-        c->job_prev->job_next = c->job_next;
-    else
-        sched.jobs[level].head = c->job_next;
-    if (c->job_next != NULL)
-        c->job_next->job_prev = c->job_prev;
-    else
-        sched.jobs[level].tail = c->job_prev;
-}
-
-static void job_append(struct command *c)
-{
-    uint32_t level = (uint32_t)c->stream->level;
-    c->job_next = NULL;
-    c->job_prev = sched.jobs[level].tail;
-    if (c->job_prev != NULL)
-        c->job_prev->job_next = c;
-    else
-        sched.jobs[level].head = c;
-    sched.jobs[level].tail = c;
-}
-
-/* Nobody who has seen it as the open run is looking at it any more, or has entered it. */
-static void close_run(void)
-{
-    enum {
-        PATIENT = 256
-    }; /* it takes some instructions, unless the system stops the thread there */
-    atomic_store(&sched.open, NULL);
-    for (uint32_t i = 0; atomic_load(&sched.looking) > 0; i++)
-        if (i < PATIENT)
-            pause_cpu();
-        else
-            sched_yield();
-}
-
-void sched_drop(struct command *c)
-{
-    job_remove(c);
-    if (atomic_load_explicit(&sched.open, memory_order_relaxed) == c)
-        close_run();
-    c->listed = false;
-    atomic_fetch_sub(&sched.listed, 1);
-}
-
-void sched_list(struct command *c, bool wake)
-{
+    bool wake = how != SCHED_LIST;
     pthread_mutex_lock(&sched.lock);
-    c->listed = c->published = true;
-    job_append(c);
-    if (wake && atomic_load_explicit(&sched.open, memory_order_relaxed) == NULL)
-        atomic_store(&sched.open, c);
-    atomic_fetch_add(&sched.listed, 1);
+    shared_add(c, how == SCHED_OPEN);
     struct sleeper *s = wake ? idle_take(helpers(c)) : NULL;
     pthread_mutex_unlock(&sched.lock);
     wake_taken(s);
-}
-
-void sched_unlist(struct command *c)
-{
-    pthread_mutex_lock(&sched.lock);
-    if (c->listed)
-        sched_drop(c);
-    pthread_mutex_unlock(&sched.lock);
-}
-
-/* The first shared run of the level that has a block to hand out now, entered and moved to the end;
- * takes those off that have none left. The lock is held. */
-static struct command *pick_job(uint32_t level)
-{
-    for (struct command *c = sched.jobs[level].head, *next; c != NULL; c = next) {
-        next = c->job_next;
-        if (grid_run_exhausted(&c->run)) {
-            sched_drop(c);
-        } else if (grid_run_open(&c->run) && grid_run_enter(&c->run)) {
-            job_remove(c);
-            job_append(c);
-            return c;
-        }
-    }
-    return NULL;
 }
 
 void sched_give(struct cdp_queue *q)
@@ -409,27 +335,23 @@ static void stop_spinning(struct seeker *k)
  * once do not wait for each other at the lock. */
 static struct command *join_open(struct seeker *k)
 {
-    if (atomic_load(&sched.open) == NULL || atomic_load(&sched.listed) != 1)
+    if (atomic_load(&sched.open) == 0 || atomic_load(&sched.listed) != 1 || !begin_running())
         return NULL;
-    atomic_fetch_add(&sched.looking, 1);
-    struct command *c = atomic_load(&sched.open);
-    if (c != NULL && (!grid_run_open(&c->run) || !begin_running()))
-        c = NULL;
-    bool entered = c != NULL && grid_run_enter(&c->run);
-    atomic_fetch_sub(&sched.looking, 1);
-    if (entered)
+    struct command *c = shared_enter();
+    if (c != NULL)
         stop_spinning(k);
-    else if (c != NULL)
+    else
         stop_running();
-    return entered ? c : NULL;
+    return c;
 }
 
 /* Gets others to help with the run that was entered. */
 static void wake_helpers(struct command *c)
 {
+    if (atomic_load_explicit(&sched.asleep, memory_order_relaxed) == 0 || full())
+        return;
     uint32_t wanted = helpers(c);
-    if (atomic_load_explicit(&sched.asleep, memory_order_relaxed) == 0 || full() ||
-        atomic_load(&sched.spinning) >= wanted)
+    if (atomic_load(&sched.spinning) >= wanted)
         return;
     pthread_mutex_lock(&sched.lock);
     struct sleeper *s = idle_take(wanted);
@@ -528,11 +450,11 @@ static bool pick(struct seeker *k, struct device_stream **s, struct command **c,
          level++) {
         bool job_first = (k->turn & 2) != 0;
         if (job_first && counted)
-            *c = pick_job(level);
+            *c = shared_pick(level);
         if (*c == NULL && (*s = sched.ready[level].head) != NULL)
             sched_unready(*s);
         if (*c == NULL && *s == NULL && !job_first && counted)
-            *c = pick_job(level);
+            *c = shared_pick(level);
     }
     bool found = *s != NULL || *c != NULL || *q != NULL;
     if (found) {
@@ -587,6 +509,7 @@ enum sched_result sched_work(struct grid_worker *w, struct seeker *k)
             return r;
     }
     if (pick(k, &s, &c, &q)) {
+        k->shared = c != NULL;
         grid_signals_enter(w);
         if (s != NULL)
             stream_run(s, w, UINT64_MAX);
@@ -696,7 +619,7 @@ static void rest(struct seeker *k)
         k->spinning = true;
         atomic_fetch_add(&sched.spinning, 1);
     }
-    uint64_t end = clock_ns() + SPIN_NS;
+    uint64_t end = clock_ns() + (k->shared ? SPIN_SHARED_NS : SPIN_NS);
     uint32_t used = 0;
     left_since(k->seen);
     for (uint32_t round = 1; used < USED_LOOKS && clock_ns() < end; round++) {
@@ -803,4 +726,5 @@ void sched_open(uint32_t workers)
     cdp_open();
     sched.parking.give_way = run_give_way;
     sched.parking.wanted = run_wanted;
+    sched.parking.closed = run_closed;
 }

@@ -186,6 +186,9 @@ struct grid_parking {
     /* Lets others run while a block of the run waits for memory at a point where it cannot be
      * parked: inside a function that is called. Comes back after a moment. Set by the owner. */
     void (*give_way)(struct grid_run *run);
+    /* No block of the run is to be handed out, at present at least, and the calling thread, which
+     * is inside, is about to leave. May be NULL. */
+    void (*closed)(struct grid_run *run);
     /* Does other work wait for a thread? Asked by one that keeps blocks of the run. May be NULL. */
     bool (*wanted)(struct grid_run *run);
 };

@@ -253,7 +253,7 @@ static bool resume(struct grid_block *b, struct grid_worker *w, bool *progress)
     bool ended = o.parked == 0;
     *progress = *progress || ended;
     uint64_t lost = o.trouble || grid_faulted(run->env) != GRID_FAULT_NONE ? run_abandon(run) : 0;
-    return run_finish(run, 1 + (ended ? 1 : 0) + lost);
+    return run_leave(run, 1 + (ended ? 1 : 0) + lost);
 }
 
 /* The same, and those that were kept with it, where threads keep blocks. */
@@ -272,7 +272,7 @@ static bool resume_kept(struct grid_block *b, struct grid_worker *w, uint64_t un
     *progress = resident_run(run, w, b, until, &ended);
     mem_view_leave(before);
     fp_leave(w, fp);
-    return run_finish(run, 1 + ended);
+    return run_leave(run, 1 + ended);
 }
 
 bool grid_resume(struct grid_parking *parking, struct grid_worker *w, uint64_t until,

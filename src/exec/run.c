@@ -329,7 +329,7 @@ enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, 
     mem_view_leave(before);
     fp_leave(w, fp);
     bool more = !grid_run_exhausted(run);
-    return run_finish(run, ended + 1) ? GRID_COMPLETE : more ? GRID_MORE : GRID_HANDED;
+    return run_leave(run, ended + 1) ? GRID_COMPLETE : more ? GRID_MORE : GRID_HANDED;
 }
 
 enum grid_progress grid_run_ordered(struct grid_run *run, struct grid_worker *w, uint64_t blocks)
@@ -351,5 +351,5 @@ enum grid_progress grid_run_ordered(struct grid_run *run, struct grid_worker *w,
     mem_view_leave(before);
     fp_leave(w, fp);
     bool more = !grid_run_exhausted(run);
-    return run_finish(run, ended + 1) ? GRID_COMPLETE : more ? GRID_MORE : GRID_HANDED;
+    return run_leave(run, ended + 1) ? GRID_COMPLETE : more ? GRID_MORE : GRID_HANDED;
 }

@@ -83,6 +83,14 @@ static inline bool run_finish(struct grid_run *run, uint64_t n)
     return true;
 }
 
+/* Counts the calling thread as gone, with blocks that have ended. True as above. */
+static inline bool run_leave(struct grid_run *run, uint64_t n)
+{
+    if (run->parking->closed != NULL && !grid_run_open(run))
+        run->parking->closed(run);
+    return run_finish(run, n);
+}
+
 /* ---- a run ---- */
 
 /* What of a run is the same for all grids but cooperative ones. */
