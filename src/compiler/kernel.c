@@ -193,6 +193,9 @@ void jkernel_print_uniformity(const struct jkernel *k, struct strbuf *out)
                                                       : "poll");
         if (blk->serial_from)
             sb_printf(out, " (lanes serialized until %d unless adjacent)", blk->serial_end);
+        else if (blk->serial_group)
+            sb_printf(out, " (groups of %d lanes serialized until %d)", 1 << blk->serial_group,
+                      blk->serial_end);
         else if (blk->serial_end)
             sb_printf(out, " (lanes serialized until %d)", blk->serial_end);
         else if (blk->serialized)

@@ -114,6 +114,8 @@ struct jblock {
     int32_t resume;        /* resume point that starts at this block, 0 when none */
     int32_t serial_end;    /* lanes are serialized from here to that block (lane_serialization.c),
                               0: they are not */
+    uint8_t serial_group;  /* then 2^serial_group lanes go together through it where all of them
+                              are active (lane_groups.c); 0: each by itself */
     bool serialized;       /* one of the blocks between: run by one lane at a time */
     int32_t strips_end;    /* a loop of one block that strips of eight lanes may run one after the
                               other; then the block that it leads to. 0: it is not */
@@ -308,6 +310,11 @@ int32_t last_write(const struct jkernel *k, const struct jblock *blk, int32_t be
 int32_t jit_innermost_end(const struct jkernel *k, int32_t h);
 /* The last block of any loop, inner ones included: loops are contiguous. */
 int32_t jit_loop_end(const struct jkernel *k, int32_t h);
+
+/* Marks in `same` the registers that are the same in each group of 2^seg lanes, if these go
+ * together through the blocks `inside`, from block `first` on (lane_groups.c). */
+void jit_find_same_in_groups(const struct jkernel *k, const uint64_t *inside, int32_t first,
+                             unsigned seg, uint64_t *same);
 
 /* Marks in `set` the blocks on the paths from block `from` to `until`, without the latter. False:
  * there are too many. */

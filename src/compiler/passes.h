@@ -43,6 +43,7 @@
  *   lockstep             analysis/   do all warps go from barrier to barrier by the same path?
  *   [short_segments, then warp_interleaving and grid_stride: may begin the above anew]
  *   lane_serialization   analysis/   stretches that lanes run one after the other
+ *     lane_groups                    ... or in groups that branch alike; changes nothing
  *   [warp_order: regions that the last warp runs first; asked by code generation]
  *
  * Then codegen/ (emit_kernel, emit_function: codegen.h) makes LLVM IR: one function that runs a
@@ -175,7 +176,7 @@ bool jit_last_warp_first(struct jkernel *k, const struct graph *region, const ui
 
 /* Needs uniformity. Do the values whose segments are short serve accesses of neighbours, more than
  * anything else? Also when there are none. If not, the passes are run anew with seg_min. */
-bool jit_short_segments_pay(const struct jkernel *k);
+bool jit_short_segments_pay(struct jkernel *k);
 
 /* Needs lockstep. The loop through which the warps of a block should go side by side, by barriers
  * (warp_interleaving.c): 1 + the first instruction of its header, 0: there is none. If there is
@@ -217,8 +218,15 @@ bool jit_counter_pays(const struct jkernel *k);
  * itself? */
 bool jit_blocks_interleave(const struct jkernel *k);
 
-/* Needs all of the above, the last pass before code generation. Makes serial_end, serial_from,
- * serialized and strips_end of the blocks. */
+/* Needs uniformity. How many lanes go together through a stretch that they would run one after the
+ * other, the logarithm; 0: each goes by itself (lane_groups.c). */
+unsigned jit_lane_group(const struct jkernel *k, const uint64_t *inside, int32_t first,
+                        int32_t until);
+/* Needs lockstep. Marks the blocks that lanes would run in such groups. */
+void jit_find_grouped_blocks(struct jkernel *k, uint64_t *blocks);
+
+/* Needs all of the above, the last pass before code generation. Makes serial_end, serial_group,
+ * serial_from, serialized and strips_end of the blocks. */
 bool pass_lane_serialization(struct jkernel *k);
 
 #endif

@@ -7,16 +7,18 @@ weir=$1
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# kernel NAME LOG FROM: the quotient by 2^LOG of an index with a sign, as compilers write it, is %q; FROM makes %a of it
+# kernel NAME LOG FROM: the quotient by 2^LOG of an index with a sign, as compilers write it, is %q; FROM makes %a of it.
+# The index begins anywhere, so that it may be negative.
 kernel()
 {
     cat <<PTX
-.visible .entry $1(.param .u64 in, .param .u64 out, .param .u32 n)
+.visible .entry $1(.param .u64 in, .param .u64 out, .param .u32 n, .param .u32 from)
 .reqntid 256, 1, 1
 {
-.reg .b32 %t, %i, %c, %d, %s, %u, %b, %q, %l, %r, %n; .reg .f32 %v, %w; .reg .b64 %p, %o, %f, %a, %e, %m; .reg .pred %x;
+.reg .b32 %t, %i, %j, %k, %c, %d, %s, %u, %b, %q, %l, %r, %n; .reg .f32 %v, %w; .reg .b64 %p, %o, %f, %a, %e, %m; .reg .pred %x;
 ld.param.u64 %p, [in]; ld.param.u64 %o, [out]; ld.param.u32 %n, [n];
-mov.u32 %t, %tid.x; mov.u32 %c, %ctaid.x; mov.u32 %d, %ntid.x; mad.lo.s32 %i, %c, %d, %t;
+mov.u32 %t, %tid.x; mov.u32 %c, %ctaid.x; mov.u32 %d, %ntid.x; mad.lo.s32 %j, %c, %d, %t;
+ld.param.u32 %k, [from]; add.s32 %i, %j, %k;
 setp.ge.s32 %x, %i, %n; @%x bra DONE;
 shr.s32 %s, %i, 31; shr.u32 %u, %s, $((32 - $2)); add.s32 %b, %i, %u; shr.s32 %q, %b, $2;
 and.b32 %l, %b, $((-(1 << $2))); sub.s32 %r, %i, %l;

@@ -100,7 +100,15 @@ static void branch(struct gen *g)
 /* %bound<n> := how often the loop is run. True: the same for the whole block. */
 static bool bound(struct gen *g, int n)
 {
-    switch (gen_random(g, 5)) {
+    switch (gen_random(g, 6)) {
+    case 5: /* the same for two, four or eight neighbours */
+        if (!g->function) {
+            gen_put(g, "mov.u32 %%t0, %%tid.x; shr.u32 %%t0, %%t0, %u; mul.lo.s32 %%t0, %%t0, %u;",
+                    1 + gen_random(g, 3), 1 + 2 * gen_random(g, 4));
+            gen_put(g, "and.b32 %%bound%d, %%t0, %u;", n, gen_chance(g, 50) ? 3 : 7);
+            return false;
+        }
+        /* fall through */
     case 0:
     case 1: gen_put(g, "mov.b32 %%bound%d, %u;", n, 1 + gen_random(g, 6)); return true;
     case 2: gen_put(g, "and.b32 %%bound%d, %s, 7;", n, gen_reg(g, C_R).text); return false;

@@ -137,6 +137,8 @@ static bool collects(const struct search *s, int32_t until)
 struct cost {
     int64_t step, serial;    /* all lanes together; one after the other */
     int64_t near, scattered; /* how often neighbours' memory is accessed, and others' */
+    unsigned group;          /* 2^group lanes go together, 0: each by itself; */
+    const uint64_t *same;    /* then the registers that are the same in a group */
 };
 
 /* A lane's own memory, in which lanes are never neighbours. */
@@ -145,9 +147,21 @@ static bool is_local(const struct ptx_instr *i)
     return i->nspaces > 0 && i->spaces[0] == PTX_SPACE_LOCAL;
 }
 
+/* Is the instruction one for a group of lanes? */
+static bool is_once(const struct cost *c, const struct jroles *r)
+{
+    for (int d = 0; c->same != NULL && d < r->ndef; d++)
+        if (!bit_get(c->same, r->def[d]))
+            return false;
+    return c->same != NULL && r->ndef > 0;
+}
+
 static void add_access(const struct jkernel *k, const struct ptx_instr *i, int64_t often,
                        struct cost *c)
 {
+    struct jroles r;
+    jit_roles(i, &r);
+    int64_t runs = is_once(c, &r) ? JIT_WARP >> c->group : JIT_WARP;
     bool load = i->op != PTX_OP_st;
     struct uniformity a = address_uniformity(k, &i->operands[load ? 1 : 0]);
     unsigned type = i->types[i->ntypes - 1];
@@ -156,15 +170,16 @@ static void add_access(const struct jkernel *k, const struct ptx_instr *i, int64
     bool row = a.seg != SEG_NONE || a.hint_seg != SEG_NONE;
     bool words = load && a.seg != SEG_NONE && (a.stride == 4 || a.stride == 8) && bytes < a.stride;
     if (a.seg != SEG_NONE && a.stride == 0 && !is_local(i)) {
-        c->step += often * 10 << (SEG_WARP - a.seg);
-        c->serial += often * JIT_WARP * 5;
+        c->step += often * (c->group != 0 ? vec * 10 : 10) << (SEG_WARP - a.seg);
+        c->serial += often * runs * 5;
     } else if (row && (a.stride == bytes || words) && !is_local(i)) {
-        c->step += often * 60;
-        c->serial += often * JIT_WARP * 7;
+        bool parts = c->group != 0 && a.seg != SEG_NONE && a.seg < SEG_KEPT;
+        c->step += often * (parts ? vec * 15 << (SEG_WARP - a.seg) : 60);
+        c->serial += often * runs * (c->group != 0 ? vec * 5 : 7);
         c->near += often;
     } else {
         c->step += often * vec * (load ? 800 : 1000);
-        c->serial += often * vec * JIT_WARP * 7;
+        c->serial += often * vec * runs * 7;
         c->scattered += often;
     }
 }
@@ -202,9 +217,14 @@ static void add_instr(const struct jkernel *k, const struct ptx_instr *i, int64_
     jit_roles(i, &r);
     bool varies = r.ndef > 0 && k->regs[r.def[0]].uniformity.seg == SEG_NONE;
     bool wide = r.ndef > 0 && ptx_type_bits((enum ptx_type)k->regs[r.def[0]].type) > 32;
-    int64_t one = jit_is_long(i) ? 60 : 10;
-    c->step += often * (varies ? one * (wide ? 8 : 4) : 10);
-    c->serial += often * JIT_WARP * (jit_is_long(i) ? 80 : 4);
+    int64_t one = jit_is_long(i) ? 60 : 10, scalars = 10, runs = JIT_WARP;
+    if (c->group != 0 && r.ndef > 0) {
+        unsigned seg = k->regs[r.def[0]].uniformity.seg;
+        runs >>= seg >= c->group || is_once(c, &r) ? c->group : 0;
+        scalars = 4 << (SEG_WARP - seg);
+    }
+    c->step += often * (varies ? one * (wide ? 8 : 4) : scalars);
+    c->serial += often * runs * (jit_is_long(i) ? 80 : 4);
 }
 
 /* A branch: masks in one case, in the other what the CPU mispredicts, which is seldom
@@ -216,7 +236,7 @@ static void add_branch(const struct search *s, const struct jblock *b, int64_t o
     for (int n = 0; n < b->nsucc; n++)
         leaves |= s->k->blocks[b->succ[n]].depth != b->depth || b->succ[n] <= b->order;
     c->step += often * (b->diverges ? 150 : 20);
-    c->serial += often * JIT_WARP * (b->diverges && !leaves ? 50 : 5);
+    c->serial += often * (JIT_WARP >> c->group) * (b->diverges && !leaves ? 50 : 5);
 }
 
 static bool loops_to_itself(const struct jblock *b, int32_t number)
@@ -300,7 +320,8 @@ static int64_t turns(const struct jkernel *k, int32_t b, int depth)
     return most > 0 && most < 15 ? (most + 1) / 2 << 3 * (depth - 1) : 1ll << 3 * depth;
 }
 
-static bool pays(const struct search *s, int32_t from, int32_t until)
+static bool pays(const struct search *s, int32_t from, int32_t until, unsigned group,
+                 const uint64_t *same)
 {
     const struct jkernel *k = s->k;
     if (k->entry->pragmas & PTX_PRAGMA_SERIALIZE)
@@ -308,7 +329,8 @@ static bool pays(const struct search *s, int32_t from, int32_t until)
     int32_t deepest = 0;
     EACH_BIT (b, s->set, k->nblocks)
         deepest = k->blocks[b].depth > deepest ? k->blocks[b].depth : deepest;
-    struct cost c = {.serial = JIT_WARP * 250}; /* the end of a loop is mispredicted */
+    /* the end of a loop is mispredicted */
+    struct cost c = {.serial = (JIT_WARP >> group) * 250, .group = group, .same = same};
     EACH_BIT (b, s->set, k->nblocks) {
         const struct jblock *blk = &k->blocks[b];
         int depth = blk->depth - k->blocks[until].depth;
@@ -317,13 +339,14 @@ static bool pays(const struct search *s, int32_t from, int32_t until)
             add_instr(k, &k->instrs[blk->first + n], often, &c);
         if (blk->nsucc > 1)
             add_branch(s, blk, often, &c);
-        int64_t wait = before + often * JIT_WARP * 10 * recurrence(k, b);
+        int64_t wait = before + often * (JIT_WARP >> group) * 10 * recurrence(k, b);
         c.serial = wait > c.serial ? wait : c.serial;
-        if ((depth == 0 || blk->depth < deepest) && c.near > near)
+        if (group == 0 && (depth == 0 || blk->depth < deepest) && c.near > near)
             return false; /* better done before the lanes diverge, in a loop around others, too */
     }
     /* in step, a third of the lanes wait for others, or half where they have diverged before */
-    return c.scattered > c.near && c.serial < c.step * (k->blocks[from].converged ? 3 : 4) / 2;
+    return (group != 0 || c.scattered > c.near) &&
+           c.serial < c.step * (k->blocks[from].converged ? 3 : 4) / 2;
 }
 
 /* ---- forks ---- */
@@ -424,40 +447,81 @@ static void find_strips(struct jkernel *k, int32_t b)
 
 /* ---- the pass ---- */
 
+/* Does the stretch pay where groups of lanes go together through it? Makes *group; 0: none do. */
+static bool pays_in_groups(const struct search *s, int32_t from, int32_t until, unsigned *group)
+{
+    *group = jit_lane_group(s->k, s->set, from, until);
+    if (*group == 0)
+        return false;
+    uint64_t *same = xcalloc(bit_bytes((int32_t)s->k->nregs), 1);
+    jit_find_same_in_groups(s->k, s->set, from, *group, same);
+    bool yes = pays(s, from, until, *group, same);
+    free(same);
+    *group = yes ? *group : 0;
+    return yes;
+}
+
 /* The nearest end of a stretch that starts at block `from` and pays; 0: none. */
-static int32_t find_end(struct search *s, int32_t from)
+static int32_t find_end(struct search *s, int32_t from, unsigned *group)
 {
     const struct jkernel *k = s->k;
+    *group = 0;
     for (int32_t to = from + 1; to < k->nblocks && to <= from + MAX_STRETCH; to++) {
         bit_clear_all(s->set, k->nblocks);
-        if (jit_between(k, from, to, s->set) && is_stretch(s, from, to))
-            return collects(s, to) && pays(s, from, to) ? to : 0;
+        if (jit_between(k, from, to, s->set) && is_stretch(s, from, to)) {
+            bool yes = collects(s, to) &&
+                       (pays_in_groups(s, from, to, group) || pays(s, from, to, 0, NULL));
+            return yes ? to : 0;
+        }
     }
     return 0;
 }
 
-bool pass_lane_serialization(struct jkernel *k)
+/* Makes serial_end, serial_group and serialized of the blocks. */
+static void find_stretches(struct jkernel *k)
 {
-    if (k->opt->checked)
-        return true; /* each access is a question about all lanes at once */
     struct search s = {.k = k};
     s.fit = xcalloc((size_t)k->nblocks, 1);
     s.set = xcalloc(bit_bytes(k->nblocks), 1);
     for (int32_t b = 0; b < k->nblocks; b++)
         s.fit[b] = block_fits(k, &k->blocks[b]);
     for (int32_t b = 0; b < k->nblocks; b++) {
-        int32_t to = s.fit[b] && !k->blocks[b].serialized ? find_end(&s, b) : 0;
+        unsigned group = 0;
+        int32_t to = s.fit[b] && !k->blocks[b].serialized ? find_end(&s, b, &group) : 0;
         k->blocks[b].serial_end = to;
         if (to == 0)
             continue;
+        k->blocks[b].serial_group = (uint8_t)group;
         EACH_BIT (n, s.set, k->nblocks)
             k->blocks[n].serialized = n != b;
     }
+    free(s.fit);
+    free(s.set);
+}
+
+void jit_find_grouped_blocks(struct jkernel *k, uint64_t *blocks)
+{
+    if (k->opt->checked)
+        return;
+    find_stretches(k);
+    for (int32_t b = 0; b < k->nblocks; b++)
+        if (k->blocks[b].serial_group != 0)
+            jit_between(k, b, k->blocks[b].serial_end, blocks);
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        k->blocks[b].serial_end = 0;
+        k->blocks[b].serial_group = 0;
+        k->blocks[b].serialized = false;
+    }
+}
+
+bool pass_lane_serialization(struct jkernel *k)
+{
+    if (k->opt->checked)
+        return true; /* each access is a question about all lanes at once */
+    find_stretches(k);
     for (int32_t b = 0; b < k->nblocks; b++)
         find_fork(k, b);
     for (int32_t b = 0; b < k->nblocks; b++)
         find_strips(k, b);
-    free(s.fit);
-    free(s.set);
     return true;
 }

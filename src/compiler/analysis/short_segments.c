@@ -7,8 +7,12 @@
  * with is better off as a vector, and an address whose lanes are no neighbours gains nothing.
  *
  * So accesses of neighbours are counted against all that must first make vectors of such scalars.
- * If these are as many, the kernel is analysed again without (jkernel.seg_min). */
+ * If these are as many, the kernel is analysed again without (jkernel.seg_min). Stretches that
+ * groups of lanes run one after the other (lane_groups.c) have scalars of everything, and are found
+ * by such segments: each of their instructions counts for them. */
 #include "compiler/passes.h"
+
+#include <stdlib.h>
 
 static bool narrow(const struct uniformity *s) { return s->seg != SEG_NONE && s->seg < SEG_KEPT; }
 
@@ -34,11 +38,15 @@ static bool short_segments_scalars(const struct jkernel *k, const struct jroles 
     return r->ndef > 0;
 }
 
-bool jit_short_segments_pay(const struct jkernel *k)
+bool jit_short_segments_pay(struct jkernel *k)
 {
     int32_t gain = 0, loss = 0;
+    uint64_t *grouped = xcalloc(bit_bytes(k->nblocks), 1);
+    jit_find_grouped_blocks(k, grouped);
+    EACH_BIT (b, grouped, k->nblocks)
+        gain += k->blocks[b].count;
     for (int32_t b = 0; b < k->nblocks; b++)
-        for (int32_t n = 0; n < k->blocks[b].count; n++) {
+        for (int32_t n = 0; n < k->blocks[b].count && !bit_get(grouped, b); n++) {
             const struct ptx_instr *i = &k->instrs[k->blocks[b].first + n];
             struct jroles r;
             jit_roles(i, &r);
@@ -54,5 +62,6 @@ bool jit_short_segments_pay(const struct jkernel *k)
                     loss++;
             }
         }
+    free(grouped);
     return gain > loss || loss == 0;
 }

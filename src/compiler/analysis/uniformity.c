@@ -39,6 +39,8 @@ static struct uniformity with_range(struct uniformity s, int64_t lo, int64_t hi)
     s.ranged = lo >= INT32_MIN && hi <= INT32_MAX;
     s.lo = lo;
     s.hi = hi;
+    if (lo == 0 && hi == 0) /* the sign of an index, say */
+        s.align = 63;
     return s;
 }
 
