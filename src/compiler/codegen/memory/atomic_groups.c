@@ -131,13 +131,36 @@ static LLVMValueRef add_of_some(struct codegen *cg, const struct atomic *a, LLVM
     return r;
 }
 
+/* What before_lanes gives, or nothing where one lane is active, as most often is: a warp's leader
+ * takes places for all. */
+static LLVMValueRef before_some(struct codegen *cg, const struct atomic *a, LLVMValueRef v,
+                                LLVMValueRef lanes, bool one)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef others = LLVMBuildAnd(b, lanes, LLVMBuildSub(b, lanes, c32(cg, 1), ""), ""), total;
+    LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(b), new_bb(cg, "many")},
+                      done = new_bb(cg, "counted");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, others, c32(cg, 0), ""), done, from[1]);
+    LLVMPositionBuilderAtEnd(b, from[1]);
+    LLVMValueRef before[2] = {LLVMConstNull(LLVMTypeOf(v)),
+                              before_lanes(cg, a, v, lanes, one, &total)};
+    from[1] = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, done);
+    LLVMValueRef r = LLVMBuildPhi(b, LLVMTypeOf(v), "");
+    LLVMAddIncoming(r, before, from, 2);
+    return r;
+}
+
 /* With a counter that warps share: the old value of each lane. */
 static LLVMValueRef old_of_place(struct codegen *cg, const struct atomic *a, LLVMValueRef p,
                                  LLVMValueRef v, LLVMValueRef lanes, bool one)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef total, before = before_lanes(cg, a, v, lanes, one, &total);
-    return LLVMBuildAdd(b, splat(cg, counter_place(cg, a, p), JIT_WARP), before, "");
+    LLVMValueRef place = splat(cg, counter_place(cg, a, p), JIT_WARP), total;
+    LLVMValueRef before = cg->mask != NULL ? before_some(cg, a, v, lanes, one)
+                                           : before_lanes(cg, a, v, lanes, one, &total);
+    return LLVMBuildAdd(b, place, before, "");
 }
 
 LLVMValueRef atomic_wanted_of(struct codegen *cg, const struct atomic *a, LLVMValueRef v, bool one)
