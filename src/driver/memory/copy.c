@@ -192,8 +192,9 @@ static bool device_reaches(const void *p, size_t bytes)
 {
     if (p == NULL)
         return false;
-    return WEIR_LIKELY(mem_kind_of(p, NULL) != MEM_PAGEABLE) ||
-           (!mem_checked() && (mem_in_device_range(p) || mem_is_mapped(p, bytes)));
+    if (WEIR_LIKELY(!mem_checked() && mem_in_device_range(p))) /* which takes no lock */
+        return true;
+    return mem_kind_of(p, NULL) != MEM_PAGEABLE || (!mem_checked() && mem_is_mapped(p, bytes));
 }
 
 static CUresult refuse_unreached(const void *p)
