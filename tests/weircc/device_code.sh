@@ -203,4 +203,24 @@ run weircc -std=c++17 -c constexprs.cu
 ok
 says_not error
 
+# alloca's bytes have the default alignment: clang writes 0, which NVIDIA's assembler and driver refuse.
+cat >taken.cu <<'END'
+#include <alloca.h>
+__global__ void k(int *p, int n)
+{
+    int *taken = (int *)alloca(n * sizeof(int));
+    for (int i = 0; i < n; i++)
+        taken[i] = p[i] * i;
+    for (int i = 0; i < n; i++)
+        p[i] = taken[n - 1 - i];
+}
+END
+for flushes in true false; do
+    run weircc -ftz=$flushes -arch=sm_80 -ptx taken.cu -o taken.ptx
+    ok
+    contains taken.ptx alloca.u64
+    run grep -E 'alloca[^,]*,[^,]*,' taken.ptx
+    fails
+done
+
 done_

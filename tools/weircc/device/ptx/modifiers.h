@@ -1,8 +1,10 @@
-/* modifiers: instructions of bfloat16 without .ftz.
+/* modifiers: instructions in forms that clang 19 writes and PTX does not have.
  *
  * Where denormals of single precision are flushed to zero (-ftz=true, -use_fast_math), clang 19
  * writes add.ftz.bf16x2 and the like. PTX has no such form: instructions of bfloat16 keep
- * denormals, and nvcc writes them without the modifier. */
+ * denormals, and nvcc writes them without the modifier. And what alloca takes from the stack is to be
+ * aligned to 0 bytes, where clang means that the default will do (8, which is what alloca without
+ * an operand for it has); NVIDIA's assembler and driver refuse that. */
 #ifndef WEIRCC_MODIFIERS_H
 #define WEIRCC_MODIFIERS_H
 
