@@ -21,6 +21,12 @@
 
 enum { JIT_ABI_VERSION = 20, JIT_WARP = 32 };
 
+/* Bytes on either side of a block's shared memory that are accessible, too: what 32 lanes of 16
+ * bytes cover. A row of lanes that begins before the memory or ends past it is accessed under a
+ * mask, and CPUs take hundreds of cycles for one of which a masked lane lies where there is no
+ * access. */
+enum { JIT_SHARED_SIDES = 512 };
+
 /* The most threads along x of a grid that counts as small: indices cannot wrap around there, nor
  * when a program adds a little to them, less than JIT_GRID_MARGIN. */
 enum { JIT_GRID_MARGIN = 1 << 18, JIT_GRID_SMALL_MAX = INT32_MAX - JIT_GRID_MARGIN };
@@ -29,7 +35,7 @@ struct jit_block {
     const uint8_t *params; /* kernel parameters at their PTX offsets */
     uint8_t *shared;       /* static shared memory first, then the dynamic part; 128-byte aligned
                               or as the kernel's variables ask,
-                              at least 16 bytes readable past its end */
+                              JIT_SHARED_SIDES accessible on either side */
     uint8_t *local;        /* local windows of all threads, or NULL if the kernel has none */
     uint8_t *frame;        /* nwarps * kernel.frame_bytes, 64-byte aligned; zeroed never needed */
     uint32_t *pc;          /* nwarps resume points; all 0 before the first call */

@@ -14,6 +14,7 @@
  *     spinning_calls                 calls that may wait are loops; cfg then finds them as waiting
  *     struct_copies                  runs of word copies are one instruction, `cp`, no PTX
  *     copied_constants               copies of registers that hold a constant are moves of it
+ *     kept_indices                   indices in registers that loops count with later have others
  *     arguments                      offsets of .shared and .local variables in their windows
  *     joined_blocks                  of several blocks side by side: the program's indices
  *     whole_blocks                   where asked for: whole blocks pass by guards

@@ -21,10 +21,6 @@ static struct {
 
 /* Without access, around each part of a context's memory. */
 static const size_t GUARD = (size_t)1 << 20;
-/* Accessible on both sides of shared memory: what 32 lanes of 16 bytes cover. A row of lanes that
- * begins before the memory or ends past it is accessed under a mask, and CPUs take hundreds of
- * cycles for one of which a masked lane lies where there is no access. */
-static const size_t MASKED_BYTES = 512;
 static const size_t KEPT_MAX = (size_t)256 << 20; /* bytes kept */
 
 /* ---- contexts ---- */
@@ -52,7 +48,7 @@ static struct layout layout_of(const struct grid_run *run)
     l.pc = round_up(frame_bytes, 64);
     l.local = round_up(l.pc + run->nwarps * sizeof(uint32_t) + slack(l.local_align), l.local_align);
     l.bytes = round_up(l.local + run->nthreads * run->local_stride + 64, WEIR_PAGE);
-    l.shared_bytes = round_up((size_t)run->shared_bytes + MASKED_BYTES, l.shared_align) +
+    l.shared_bytes = round_up((size_t)run->shared_bytes + JIT_SHARED_SIDES, l.shared_align) +
                      slack(l.shared_align);
     return l;
 }
@@ -107,7 +103,7 @@ static size_t shared_capacity(const struct grid_block *b)
  * allows. */
 static bool block_grow(struct grid_block *b, const struct layout *l)
 {
-    size_t first = l->bytes, shared = round_up(l->shared_bytes + MASKED_BYTES, WEIR_PAGE);
+    size_t first = l->bytes, shared = round_up(l->shared_bytes + JIT_SHARED_SIDES, WEIR_PAGE);
     if (b->memory != NULL) {
         if (b->first_bytes >= first && shared_capacity(b) >= shared)
             return true;

@@ -65,4 +65,63 @@ WEIR_VECTORS=256 "$weir" dump --ir --block 16,16 "$(dirname "$0")/rows.ptx" | gr
     echo "no test of all lanes at once" >&2
     status=1
 }
+
+# Shared memory that neighbours access at addresses which follow from the thread's index. No such
+# access can fault: the index of the warp is not stored for it, and an address is not replaced where no lane may be
+# active. Without AVX-512, what bytes in memory decide is loaded whole and selected, also where the bytes come from
+# several blocks. An index that a loop counts with later is made anew after a barrier as if it did not.
+cat > "$dir/inside.ptx" <<'PTX'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry flags()
+{
+.shared .align 4 .b8 s[1024]; .shared .b8 h[256];
+.reg .b32 %t; .reg .b64 %a, %b, %c, %d, %w, %z; .reg .b16 %u; .reg .f32 %x, %y, %v; .reg .pred %p, %q;
+mov.u32 %t, %tid.x; cvt.u64.u32 %w, %t; mov.u64 %c, h; add.u64 %a, %c, %w;
+mul.wide.u32 %z, %t, 4; mov.u64 %d, s; add.u64 %b, %d, %z;
+bar.sync 0;
+setp.eq.s32 %q, %t, 0; mov.pred %p, 0;
+@%q bra A;
+ld.shared.u8 %u, [%a]; setp.eq.s16 %p, %u, 0;
+A:
+mov.f32 %x, 0f00000000;
+@!%p bra B;
+ld.shared.f32 %x, [%b+-4];
+B:
+bar.sync 0;
+ld.shared.f32 %y, [%b]; add.f32 %v, %y, %x; st.shared.f32 [%b], %v;
+bar.sync 0;
+ret;
+}
+.visible .entry rows(.param .u64 out)
+{
+.shared .align 4 .b8 s[8192];
+.reg .b32 %r, %x; .reg .b64 %a, %b, %c, %o, %w, %z; .reg .f32 %v, %u; .reg .pred %p;
+mov.u32 %r, %tid.y; mov.u32 %x, %tid.x; mul.wide.u32 %w, %r, 132; mul.wide.u32 %z, %x, 4;
+mov.u64 %a, s; add.u64 %b, %a, %w; add.u64 %c, %b, %z;
+st.shared.f32 [%c], 0f00000000;
+bar.sync 0;
+ld.shared.f32 %v, [%c]; add.f32 %u, %v, %v; st.shared.f32 [%c], %u;
+bar.sync 0;
+ld.param.u64 %o, [out];
+LOOP:
+st.global.u32 [%o], %r; add.u64 %o, %o, 4; add.s32 %r, %r, 16; setp.lt.u32 %p, %r, 64;
+@%p bra LOOP;
+ret;
+}
+PTX
+for vectors in 256 512; do
+    WEIR_VECTORS=$vectors "$weir" dump --ir --kernel flags --block 256 "$dir/inside.ptx" > "$dir/ir"
+    none 'store volatile i32 %' "index of a warp stored with $vectors bits"
+    none 'select i1 [^,]*, ptr' "address replaced with $vectors bits"
+done
+WEIR_VECTORS=256 "$weir" dump --ir --kernel flags --block 256 "$dir/inside.ptx" > "$dir/ir"
+none 'call .*llvm.masked.load' "load under a mask of bytes"
+none 'phi <32 x i1>' "mask from several blocks as bits"
+"$weir" dump --uniformity --kernel rows --block 16,16 "$dir/inside.ptx" > "$dir/ir"
+grep -q '%c: .*remat' "$dir/ir" || {
+    echo "what is made of an index is not made anew" >&2
+    status=1
+}
 exit $status

@@ -386,33 +386,6 @@ bool jit_find_splits(struct jkernel *k)
 
 /* ---- the instructions ---- */
 
-static struct ptx_operand *renamed(struct jkernel *k, const struct ptx_operand *from, int count,
-                                   int32_t reg, int32_t to)
-{
-    struct ptx_operand *ops = arena_alloc(&k->arena, sizeof *ops * (size_t)(count + 1));
-    for (int o = 0; o < count; o++) {
-        ops[o] = from[o];
-        if (ops[o].reg == reg && (ops[o].kind == PTX_OPR_REG || ops[o].kind == PTX_OPR_MEM))
-            ops[o].reg = to;
-        if (ops[o].nitems > 0)
-            ops[o].items = renamed(k, ops[o].items, ops[o].nitems, reg, to);
-    }
-    return ops;
-}
-
-static void rename_register(struct jkernel *k, struct ptx_instr *i, int32_t reg, int32_t to)
-{
-    i->operands = renamed(k, i->operands, i->noperands, reg, to);
-    if (i->call == NULL)
-        return;
-    struct ptx_call *call = arena_alloc(&k->arena, sizeof *call);
-    *call = *i->call;
-    call->args = renamed(k, call->args, call->nargs, reg, to);
-    call->rets = renamed(k, call->rets, call->nrets, reg, to);
-    call->reg = call->func == NULL && call->reg == reg ? to : call->reg;
-    i->call = call;
-}
-
 /* What edit `e`, of the instruction i as it is by now, puts before it. */
 static void push_edit(struct jkernel *k, const struct jedit *e, const struct ptx_instr *i)
 {
@@ -421,7 +394,8 @@ static void push_edit(struct jkernel *k, const struct jedit *e, const struct ptx
     if (e->kind != EDIT_BEGIN)
         return;
     struct ptx_instr twice = *i;
-    twice.operands = renamed(k, i->operands, i->noperands, -1, -1);
+    twice.operands = arena_alloc(&k->arena, sizeof *twice.operands * (size_t)(i->noperands + 1));
+    memcpy(twice.operands, i->operands, sizeof *twice.operands * (size_t)i->noperands);
     twice.operands[0].reg = e->to;
     *flat_push(k) = twice;
 }
@@ -448,7 +422,7 @@ void jit_apply_splits(struct jkernel *k)
         size_t from = at;
         moved[n] = (int32_t)k->ninstrs;
         for (; at < e->count && e->items[at].instr == n && e->items[at].kind == EDIT_RENAME; at++)
-            rename_register(k, &i, e->items[at].reg, e->items[at].to);
+            flat_rename(k, &i, e->items[at].reg, e->items[at].to);
         for (at = from; at < e->count && e->items[at].instr == n; at++)
             push_edit(k, &e->items[at], &i);
         *flat_push(k) = i;

@@ -572,6 +572,33 @@ static bool allocates(const struct ptx_module *m)
     return false;
 }
 
+static struct ptx_operand *renamed(struct jkernel *k, const struct ptx_operand *from, int count,
+                                   int32_t reg, int32_t to)
+{
+    struct ptx_operand *ops = arena_alloc(&k->arena, sizeof *ops * (size_t)(count + 1));
+    for (int o = 0; o < count; o++) {
+        ops[o] = from[o];
+        if (ops[o].reg == reg && (ops[o].kind == PTX_OPR_REG || ops[o].kind == PTX_OPR_MEM))
+            ops[o].reg = to;
+        if (ops[o].nitems > 0)
+            ops[o].items = renamed(k, ops[o].items, ops[o].nitems, reg, to);
+    }
+    return ops;
+}
+
+void flat_rename(struct jkernel *k, struct ptx_instr *i, int32_t reg, int32_t to)
+{
+    i->operands = renamed(k, i->operands, i->noperands, reg, to);
+    if (i->call == NULL)
+        return;
+    struct ptx_call *call = arena_alloc(&k->arena, sizeof *call);
+    *call = *i->call;
+    call->args = renamed(k, call->args, call->nargs, reg, to);
+    call->rets = renamed(k, call->rets, call->nrets, reg, to);
+    call->reg = call->func == NULL && call->reg == reg ? to : call->reg;
+    i->call = call;
+}
+
 /* A kernel with alloca needs a stack for its threads though it calls nothing. */
 static void want_stack(struct jkernel *k)
 {
@@ -620,6 +647,7 @@ bool flat_once(struct jkernel *k)
         flat_spinning_calls(k);
         flat_copies(k);
         flat_copied_constants(k);
+        flat_kept_indices(k);
         flat_layout_variables(k);
         flat_join_blocks(k);
         flat_whole_blocks(k);

@@ -69,6 +69,8 @@ struct ptx_operand *flat_renamed(struct jkernel *k, const struct ptx_operand *fr
 /* mov dst, src of the register's own type, with the location of `at` in the source. */
 void flat_push_mov(struct jkernel *k, const struct ptx_instr *at, int32_t dst,
                    struct ptx_operand src, uint8_t type);
+/* In an instruction, which gets operands of its own: another register in place of `reg`. */
+void flat_rename(struct jkernel *k, struct ptx_instr *i, int32_t reg, int32_t to);
 /* A branch, at the place of `at` in the source, to an instruction as the list under way numbers
  * them; with target -1 it is for the caller to say. Guard -1: always. */
 struct ptx_instr *flat_push_branch(struct jkernel *k, const struct ptx_instr *at, int32_t guard,
@@ -126,6 +128,12 @@ void flat_copies(struct jkernel *k);
 
 /* In the flat code: copies of registers that hold a constant are moves of the constant. */
 void flat_copied_constants(struct jkernel *k);
+
+/* ---- indices (kept_indices.c) ---- */
+
+/* In the flat code: what reads a thread's index alone, in a register that a loop counts with
+ * later, has a register of its own. */
+void flat_kept_indices(struct jkernel *k);
 
 /* ---- neighbouring blocks (joined_blocks.c) ---- */
 

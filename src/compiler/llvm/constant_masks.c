@@ -52,19 +52,6 @@ static unsigned element_bytes(LLVMTypeRef vector)
     }
 }
 
-/* What is known of the access, what it may alias above all, is so of the one in its place. */
-static void copy_metadata(LLVMValueRef from, LLVMValueRef to)
-{
-    size_t n = 0;
-    LLVMValueMetadataEntry *all = LLVMInstructionGetAllMetadataOtherThanDebugLoc(from, &n);
-    LLVMContextRef ctx = LLVMGetModuleContext(
-        LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInstructionParent(from))));
-    for (unsigned e = 0; e < n; e++)
-        LLVMSetMetadata(to, LLVMValueMetadataEntriesGetKind(all, e),
-                        LLVMMetadataAsValue(ctx, LLVMValueMetadataEntriesGetMetadata(all, e)));
-    LLVMDisposeValueMetadataEntries(all);
-}
-
 /* Lane l of the result is lane from[l] of x and y, one after the other; no lane at all where that
  * is negative. */
 static LLVMValueRef pick(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, const int *from,
@@ -96,7 +83,7 @@ static void narrow_load(LLVMBuilderRef b, LLVMValueRef i)
     LLVMValueRef at = address_of(b, LLVMGetOperand(i, 0), (uint64_t)r.first * bytes);
     LLVMValueRef v = LLVMBuildLoad2(b, few, at, "");
     LLVMSetAlignment(v, bytes);
-    copy_metadata(i, v);
+    copy_all_metadata(i, v);
     LLVMValueRef others = LLVMGetOperand(i, 3);
     int wide[MAX_LANES], both[MAX_LANES];
     for (unsigned l = 0; l < r.lanes; l++) {
@@ -126,7 +113,7 @@ static void narrow_store(LLVMBuilderRef b, LLVMValueRef i)
     LLVMValueRef at = address_of(b, LLVMGetOperand(i, 1), (uint64_t)r.first * bytes);
     LLVMValueRef st = LLVMBuildStore(b, v, at);
     LLVMSetAlignment(st, bytes);
-    copy_metadata(i, st);
+    copy_all_metadata(i, st);
     LLVMInstructionEraseFromParent(i);
 }
 

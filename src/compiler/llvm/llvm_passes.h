@@ -41,7 +41,11 @@ void prefetch_mark(struct codegen *cg, LLVMValueRef access, unsigned space);
  * the block that runs next need not be the neighbour in x. False: none. */
 bool prefetch_insert(LLVMModuleRef m, LLVMTargetDataRef data, bool by_panels);
 
-/* shared_reload.c. After the optimizer, in kernels in lockstep: values that will have left the
+/* shared_reload.c. During code generation: marks an access of shared memory that cannot fault, and
+ * of which inactive lanes' elements are accessible, too. */
+void inside_mark(LLVMValueRef access);
+bool inside_marked(LLVMValueRef access);
+/* After the optimizer, in kernels in lockstep: values that will have left the
  * registers are loaded from shared memory where it holds them; its first `shared_bytes` exist in
  * any launch. Removes stores of the warp's index that nothing reads. False: there were none. */
 bool shared_reload(LLVMModuleRef m, LLVMTargetDataRef data, uint64_t shared_bytes,

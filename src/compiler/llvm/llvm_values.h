@@ -112,4 +112,16 @@ static inline LLVMValueRef packed_words(LLVMBuilderRef b, LLVMValueRef words, bo
                             "");
 }
 
+/* What is known of an access, what it may alias above all, is so of the one in its place. */
+static inline void copy_all_metadata(LLVMValueRef from, LLVMValueRef to)
+{
+    size_t n = 0;
+    LLVMValueMetadataEntry *all = LLVMInstructionGetAllMetadataOtherThanDebugLoc(from, &n);
+    LLVMContextRef ctx = LLVMGetTypeContext(LLVMTypeOf(from));
+    for (unsigned e = 0; e < n; e++)
+        LLVMSetMetadata(to, LLVMValueMetadataEntriesGetKind(all, e),
+                        LLVMMetadataAsValue(ctx, LLVMValueMetadataEntriesGetMetadata(all, e)));
+    LLVMDisposeValueMetadataEntries(all);
+}
+
 #endif

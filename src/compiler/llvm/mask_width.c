@@ -160,6 +160,18 @@ static LLVMValueRef vector_of_bytes(const struct mask_width *m, const struct lan
 
 /* ---- what users take ---- */
 
+/* Is it a shuffle that takes each lane from the same lane of either operand? */
+static bool is_blend(LLVMValueRef v)
+{
+    unsigned n = lanes_of(v);
+    if (!is_op(v, LLVMShuffleVector) || lanes_of(LLVMGetOperand(v, 0)) != n)
+        return false;
+    for (unsigned l = 0; l < n; l++)
+        if (LLVMGetMaskValue(v, l) >= 0 && (unsigned)LLVMGetMaskValue(v, l) % n != l)
+            return false;
+    return n != 0;
+}
+
 /* How many bits wide the elements are by which a mask is made; 0: any. */
 static unsigned made_of(const struct mask_width *m, LLVMValueRef v, int depth)
 {
@@ -170,7 +182,10 @@ static unsigned made_of(const struct mask_width *m, LLVMValueRef v, int depth)
         return element_bits(m, LLVMTypeOf(LLVMGetOperand(v, 0)));
     if (is_op(v, LLVMPHI) || is_op(v, LLVMLoad) || depth == 0)
         return 8; /* LLVM keeps it so */
-    if (!is_op(v, LLVMAnd) && !is_op(v, LLVMOr) && !is_op(v, LLVMXor) && !is_op(v, LLVMSelect))
+    if (is_op(v, LLVMInsertElement))
+        return made_of(m, LLVMGetOperand(v, 0), depth - 1);
+    if (!is_op(v, LLVMAnd) && !is_op(v, LLVMOr) && !is_op(v, LLVMXor) && !is_op(v, LLVMSelect) &&
+        !is_blend(v))
         return 0;
     unsigned bits = 0;
     for (int n = 0; n < LLVMGetNumOperands(v) && bits == 0; n++)
@@ -266,6 +281,101 @@ static void give_users(struct mask_width *m, LLVMValueRef test, const struct lan
             }
     }
     free(u.of);
+}
+
+/* ---- loads under masks of bytes ---- */
+
+/* Is an i32 logic on the bits of vectors of 32 lanes that are comparisons of bytes? */
+static bool is_of_bytes(const struct mask_width *m, LLVMValueRef bits, int depth)
+{
+    if (LLVMIsAConstantInt(bits) != NULL)
+        return true;
+    if (is_op(bits, LLVMBitCast))
+        return is_mask(m, LLVMGetOperand(bits, 0)) &&
+               made_of(m, LLVMGetOperand(bits, 0), MAX_DEPTH) == 8;
+    bool logic = is_op(bits, LLVMAnd) || is_op(bits, LLVMOr) || is_op(bits, LLVMXor);
+    return logic && depth > 0 && is_of_bytes(m, LLVMGetOperand(bits, 0), depth - 1) &&
+           is_of_bytes(m, LLVMGetOperand(bits, 1), depth - 1);
+}
+
+/* The vector of bytes that a mask of 32 lanes is made of; NULL: it is made of something else. */
+static LLVMValueRef bytes_of(const struct mask_width *m, LLVMValueRef mask)
+{
+    struct lane_test t;
+    if (lanes_of(mask) != MAX_LANES || LLVMIsAConstant(mask) != NULL)
+        return NULL;
+    if (!is_lane_test(m, mask, &t))
+        return made_of(m, mask, MAX_DEPTH) == 8 ? mask : NULL;
+    bool bytes =
+        is_in_order(&t) && LLVMIsAConstantInt(t.bits) == NULL && is_of_bytes(m, t.bits, MAX_DEPTH);
+    return bytes ? vector_logic(m, t.bits) : NULL;
+}
+
+/* Bytes become words that select by one instruction a register. A load under a mask of them takes
+ * as many more, and waits for the mask; one of all elements does not, where these are accessible.
+ */
+static void load_all_elements(struct mask_width *m, LLVMValueRef i)
+{
+    if (!calls_intrinsic(i, "llvm.masked.load") || !inside_marked(i) ||
+        element_bits(m, LLVMTypeOf(i)) != WORD)
+        return;
+    LLVMPositionBuilderBefore(m->b, i);
+    LLVMValueRef mask = bytes_of(m, LLVMGetOperand(i, 2));
+    if (mask == NULL)
+        return;
+    LLVMValueRef v = LLVMBuildLoad2(m->b, LLVMTypeOf(i), LLVMGetOperand(i, 0), "");
+    LLVMSetAlignment(v, WORD / 8);
+    copy_all_metadata(i, v);
+    LLVMReplaceAllUsesWith(i, LLVMBuildSelect(m->b, mask, v, LLVMGetOperand(i, 3), ""));
+    LLVMInstructionEraseFromParent(i);
+    m->changed = true;
+}
+
+/* Is a mask made of comparisons of bytes, constants and tests of lanes, which may be of bytes? */
+static bool is_of_comparisons(const struct mask_width *m, LLVMValueRef v, int depth)
+{
+    struct lane_test t;
+    if (LLVMIsAConstant(v) != NULL || is_lane_test(m, v, &t))
+        return true;
+    if (is_op(v, LLVMICmp))
+        return element_bits(m, LLVMTypeOf(LLVMGetOperand(v, 0))) == 8;
+    bool two = is_op(v, LLVMAnd) || is_op(v, LLVMOr) || is_op(v, LLVMXor) || is_blend(v);
+    int masks = is_op(v, LLVMInsertElement) ? 1 : two ? 2 : 0;
+    for (int n = 0; n < masks; n++)
+        if (depth == 0 || !is_of_comparisons(m, LLVMGetOperand(v, (unsigned)n), depth - 1))
+            return false;
+    return masks > 0;
+}
+
+/* A mask of bytes that comes from several blocks comes as bytes: of bits LLVM does not know what
+ * the rest of each byte is. */
+static void bring_as_bytes(struct mask_width *m, LLVMValueRef phi)
+{
+    LLVMTypeRef bytes = LLVMVectorType(m->i8, MAX_LANES);
+    if (!is_mask(m, phi) || lanes_of(phi) != MAX_LANES)
+        return;
+    unsigned n = LLVMCountIncoming(phi), of_bytes = 0;
+    for (unsigned k = 0; k < n; k++) {
+        LLVMValueRef v = LLVMGetIncomingValue(phi, k);
+        if (!is_of_comparisons(m, v, MAX_DEPTH))
+            return;
+        of_bytes += made_of(m, v, MAX_DEPTH) == 8;
+    }
+    if (of_bytes == 0)
+        return;
+    LLVMPositionBuilderBefore(m->b, phi);
+    LLVMValueRef to = LLVMBuildPhi(m->b, bytes, "");
+    position_first(m, LLVMGetInstructionParent(phi));
+    LLVMValueRef mask = LLVMBuildICmp(m->b, LLVMIntSLT, to, LLVMConstNull(bytes), "");
+    for (unsigned k = 0; k < n; k++) {
+        LLVMBasicBlockRef from = LLVMGetIncomingBlock(phi, k);
+        LLVMPositionBuilderBefore(m->b, LLVMGetBasicBlockTerminator(from));
+        LLVMValueRef v = LLVMBuildSExt(m->b, LLVMGetIncomingValue(phi, k), bytes, "");
+        LLVMAddIncoming(to, &v, &from, 1);
+    }
+    LLVMReplaceAllUsesWith(phi, mask);
+    LLVMInstructionEraseFromParent(phi);
+    m->changed = true;
 }
 
 /* ---- parts ---- */
@@ -460,15 +570,19 @@ bool mask_width(LLVMModuleRef module)
         for (LLVMValueRef f = LLVMGetFirstFunction(module); f != NULL; f = LLVMGetNextFunction(f))
             for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b != NULL;
                  b = LLVMGetNextBasicBlock(b))
-                for (LLVMValueRef i = LLVMGetFirstInstruction(b); i != NULL;
-                     i = LLVMGetNextInstruction(i)) {
-                    if (pass == 0) {
+                for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i != NULL; i = next) {
+                    next = LLVMGetNextInstruction(i);
+                    if (pass == 0 && is_op(i, LLVMPHI)) {
+                        bring_as_bytes(&m, i);
+                    } else if (pass == 0) {
                         visit(&m, i);
                         test_differences(&m, i);
                         count_in_bytes(&m, i);
                     } else if (pass == 1 && is_lane_test(&m, i, &t)) {
                         give_users(&m, i, &t);
-                    } else if (pass == 2) {
+                    } else if (pass == 1) {
+                        load_all_elements(&m, i);
+                    } else {
                         pack_words(&m, i);
                     }
                 }

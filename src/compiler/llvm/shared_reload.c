@@ -7,14 +7,18 @@
  * that it will have left the registers is loaded from shared memory instead, if nothing has been
  * written there since.
  *
- * The same walk removes stores of the warp's index (warp_index.c) that the next warp's follows
- * before anything could fault.
+ * That sees one basic block at a time: unrolled loops are long ones.
  *
- * Both see one basic block at a time: unrolled loops are long ones. */
+ * Stores of the warp's index (warp_index.c) are removed here, too, that another one follows on
+ * each path before anything could fault or call. Until now they have kept LLVM from loading rows
+ * that all warps share in front of the loop over warps, where there are more of them than
+ * registers. */
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "abi/plugin.h"
+#include "base/alloc.h"
 #include "compiler/codegen/codegen.h"
 #include "compiler/llvm/llvm_passes.h"
 
@@ -50,7 +54,6 @@ struct walk {
     uint64_t shared_bytes, registers, made;
     struct shared_copy copies[MAX_COPIES];
     int count;
-    LLVMValueRef index_store; /* the last one, if nothing has needed it yet; else NULL */
     bool changed;
 };
 
@@ -174,7 +177,10 @@ static bool begins(const char *name, const char *const *with, size_t n)
     return false;
 }
 
-static void forget_by_call(struct walk *w, LLVMValueRef call)
+/* What the intrinsics are that a call is of, as far as it matters here. */
+enum called { CALLS_NOTHING, CALLS_LOADS, CALLS_ANY };
+
+static enum called called_by(LLVMValueRef call)
 {
     static const char *const reads[] = {"llvm.masked.load", "llvm.masked.gather"};
     static const char *const harmless[] = {
@@ -187,10 +193,8 @@ static void forget_by_call(struct walk *w, LLVMValueRef call)
     size_t length = 0;
     const char *name = LLVMIsAFunction(f) != NULL ? LLVMGetValueName2(f, &length) : "";
     if (begins(name, harmless, WEIR_COUNT(harmless)))
-        return;
-    w->index_store = NULL;
-    if (!begins(name, reads, WEIR_COUNT(reads)))
-        w->count = 0;
+        return CALLS_NOTHING;
+    return begins(name, reads, WEIR_COUNT(reads)) ? CALLS_LOADS : CALLS_ANY;
 }
 
 static void walk_instruction(struct walk *w, LLVMValueRef i)
@@ -200,42 +204,145 @@ static void walk_instruction(struct walk *w, LLVMValueRef i)
         return;
     reload_operands(w, i);
     switch (LLVMGetInstructionOpcode(i)) {
-    case LLVMLoad:
-        p = locate(w, LLVMGetOperand(i, 0), LLVMTypeOf(i));
-        if (may_fault(w, &p))
-            w->index_store = NULL;
-        break;
     case LLVMStore:
-        p = locate(w, LLVMGetOperand(i, 1), LLVMTypeOf(LLVMGetOperand(i, 0)));
-        if (is_index_store(w, i)) {
-            if (w->index_store != NULL) {
-                LLVMInstructionEraseFromParent(w->index_store);
-                w->changed = true;
-            }
-            w->index_store = i;
+        if (is_index_store(w, i))
             return;
-        }
-        if (may_fault(w, &p))
-            w->index_store = NULL;
+        p = locate(w, LLVMGetOperand(i, 1), LLVMTypeOf(LLVMGetOperand(i, 0)));
         forget_written(w, &p);
         if (!LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic)
             add_copy(w, LLVMGetOperand(i, 0), LLVMGetOperand(i, 1), LLVMGetAlignment(i));
         break;
-    case LLVMCall: forget_by_call(w, i); break;
-    case LLVMUDiv:
-    case LLVMSDiv:
-    case LLVMURem:
-    case LLVMSRem: w->index_store = NULL; break;
+    case LLVMCall: w->count = called_by(i) == CALLS_ANY ? 0 : w->count; break;
     case LLVMFence:
     case LLVMAtomicRMW:
-    case LLVMAtomicCmpXchg:
-        w->index_store = NULL;
-        w->count = 0;
-        break;
+    case LLVMAtomicCmpXchg: w->count = 0; break;
     default: break;
     }
     if (LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMVectorTypeKind)
         w->made += LLVMABISizeOfType(w->data, LLVMTypeOf(i));
+}
+
+/* ---- the warp's index ---- */
+
+static const char INSIDE[] = "weir.inside";
+
+static unsigned inside_kind(LLVMValueRef access)
+{
+    LLVMContextRef ctx = LLVMGetTypeContext(LLVMTypeOf(access));
+    return LLVMGetMDKindIDInContext(ctx, INSIDE, sizeof INSIDE - 1);
+}
+
+void inside_mark(LLVMValueRef access)
+{
+    LLVMContextRef ctx = LLVMGetTypeContext(LLVMTypeOf(access));
+    LLVMMetadataRef empty = LLVMMDNodeInContext2(ctx, NULL, 0);
+    LLVMSetMetadata(access, inside_kind(access), LLVMMetadataAsValue(ctx, empty));
+}
+
+bool inside_marked(LLVMValueRef access)
+{
+    return LLVMGetMetadata(access, inside_kind(access)) != NULL;
+}
+
+/* Is the index read when the instruction faults, calls or returns? */
+static bool needs_index(const struct walk *w, LLVMValueRef i)
+{
+    struct location p;
+    switch (LLVMGetInstructionOpcode(i)) {
+    case LLVMLoad:
+        p = locate(w, LLVMGetOperand(i, 0), LLVMTypeOf(i));
+        return may_fault(w, &p) && !inside_marked(i);
+    case LLVMStore:
+        p = locate(w, LLVMGetOperand(i, 1), LLVMTypeOf(LLVMGetOperand(i, 0)));
+        return may_fault(w, &p) && !inside_marked(i);
+    case LLVMCall: {
+        enum called c = called_by(i);
+        return c == CALLS_ANY || (c == CALLS_LOADS && !inside_marked(i));
+    }
+    case LLVMUDiv:
+    case LLVMSDiv:
+    case LLVMURem:
+    case LLVMSRem:
+    case LLVMFence:
+    case LLVMAtomicRMW:
+    case LLVMAtomicCmpXchg: return true;
+    default: return false;
+    }
+}
+
+/* A basic block, by its place in the function. */
+struct index_block {
+    LLVMBasicBlockRef bb;
+    bool needed; /* at its start the index is read before it is stored */
+};
+
+struct index_blocks {
+    struct index_block *of; /* by address */
+    size_t n;
+};
+
+static int by_address(const void *a, const void *b)
+{
+    const struct index_block *x = a, *y = b;
+    return x->bb < y->bb ? -1 : x->bb > y->bb;
+}
+
+static bool needed_after(const struct index_blocks *all, LLVMBasicBlockRef bb)
+{
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(bb);
+    unsigned n = LLVMGetNumSuccessors(end);
+    bool needed = n == 0;
+    for (unsigned s = 0; s < n && !needed; s++) {
+        struct index_block key = {.bb = LLVMGetSuccessor(end, s)};
+        const struct index_block *to = bsearch(&key, all->of, all->n, sizeof key, by_address);
+        needed = to->needed;
+    }
+    return needed;
+}
+
+/* Whether the index is needed at the start of the block; where `removes`, stores of it that nothing
+ * needs are removed. */
+static bool needed_before(struct walk *w, const struct index_blocks *all, LLVMBasicBlockRef bb,
+                          bool removes)
+{
+    bool needed = needed_after(all, bb);
+    for (LLVMValueRef i = LLVMGetLastInstruction(bb), before; i != NULL; i = before) {
+        before = LLVMGetPreviousInstruction(i);
+        if (LLVMIsAStoreInst(i) == NULL || !is_index_store(w, i)) {
+            needed |= needs_index(w, i);
+            continue;
+        }
+        if (removes && !needed) {
+            LLVMInstructionEraseFromParent(i);
+            w->changed = true;
+        }
+        needed = false;
+    }
+    return needed;
+}
+
+static void remove_index_stores(struct walk *w, LLVMValueRef fn)
+{
+    struct index_blocks all = {.n = LLVMCountBasicBlocks(fn)};
+    all.of = xcalloc(all.n, sizeof *all.of);
+    size_t n = 0;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b != NULL; b = LLVMGetNextBasicBlock(b))
+        all.of[n++].bb = b;
+    qsort(all.of, all.n, sizeof *all.of, by_address);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (LLVMBasicBlockRef b = LLVMGetLastBasicBlock(fn); b != NULL;
+             b = LLVMGetPreviousBasicBlock(b)) {
+            struct index_block key = {.bb = b};
+            struct index_block *at = bsearch(&key, all.of, all.n, sizeof key, by_address);
+            if (at->needed || !needed_before(w, &all, b, false))
+                continue;
+            at->needed = changed = true;
+        }
+    }
+    for (n = 0; n < all.n; n++)
+        needed_before(w, &all, all.of[n].bb, true);
+    free(all.of);
 }
 
 bool shared_reload(LLVMModuleRef m, LLVMTargetDataRef data, uint64_t shared_bytes,
@@ -250,12 +357,12 @@ bool shared_reload(LLVMModuleRef m, LLVMTargetDataRef data, uint64_t shared_byte
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b != NULL;
          b = LLVMGetNextBasicBlock(b)) {
         w.count = 0;
-        w.index_store = NULL;
         for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i != NULL; i = next) {
             next = LLVMGetNextInstruction(i);
             walk_instruction(&w, i);
         }
     }
+    remove_index_stores(&w, fn);
     LLVMDisposeBuilder(w.b);
     return w.changed;
 }

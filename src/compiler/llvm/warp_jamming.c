@@ -3,10 +3,10 @@
  * Up to a barrier the warps of a block run one after the other, in a loop. A value of a warp is two
  * registers of 512 bits, or four of 256: a sum of products is two or four chains of operations that
  * wait for each other, where a CPU has eight under way. And the rows that all warps read, such as
- * a tile of a matrix, are loaded again by each. So two to eight warps go through such a loop side by
- * side: each instruction of the loop is done for one warp after the other before the next one is,
- * and what is the same for all of them once. That is legal wherever it is for one warp after the
- * other: no order of warps is promised between barriers.
+ * a tile of a matrix, are loaded again by each. So two to eight warps go through such a loop side
+ * by side: each instruction of the loop is done for one warp after the other before the next one
+ * is, and what is the same for all of them once. That is legal wherever it is for one warp after
+ * the other: no order of warps is promised between barriers.
  *
  * The jammed loop has the usual path only. Where a branch leaves it for one of the warps (an index
  * that wrapped around, an access that is going to fault, lanes that diverge), the original loop
@@ -407,7 +407,7 @@ static bool look_at(const struct jam *j, struct jam_instr *i, unsigned *reads, u
         if (LLVMGetVolatile(v) || LLVMGetOrdering(v) != LLVMAtomicOrderingNotAtomic)
             return false;
         *reads = spaces_of(j, v);
-        i->faults = *reads != FRAME &&
+        i->faults = *reads != FRAME && !inside_marked(v) &&
                     !(*reads == SHARED && in_shared(j, LLVMGetOperand(v, 0), LLVMTypeOf(v)));
         return true;
     case LLVMStore:
@@ -418,7 +418,7 @@ static bool look_at(const struct jam *j, struct jam_instr *i, unsigned *reads, u
             return false;
         *writes = spaces_of(j, v);
         i->writes = true;
-        i->faults = *writes != FRAME &&
+        i->faults = *writes != FRAME && !inside_marked(v) &&
                     !(*writes == SHARED &&
                       in_shared(j, LLVMGetOperand(v, 1), LLVMTypeOf(LLVMGetOperand(v, 0))));
         return true;
@@ -432,7 +432,7 @@ static bool look_at(const struct jam *j, struct jam_instr *i, unsigned *reads, u
         else
             return strip_is_pure(v) || computes(v) || !strncmp(name, "llvm.prefetch.", 14);
         i->writes = *writes != 0;
-        i->faults = true;
+        i->faults = !inside_marked(v);
         return true;
     case LLVMFence:
     case LLVMAtomicRMW:

@@ -4,6 +4,11 @@
 
 #include "compiler/codegen/codegen.h"
 
+/* An address in shared memory: segment s of warp w begins at first[s] + w * step[s]. */
+struct shared_inside {
+    int64_t first[MAX_SEGS], step[MAX_SEGS];
+};
+
 /* One access to memory. */
 struct access {
     const struct ptx_instr *i;
@@ -13,6 +18,8 @@ struct access {
     bool is_volatile;
     bool backwards; /* a load; each lane's element lies before that of the last lane */
     bool windowed;  /* local memory, at one offset in all lanes' windows */
+    bool inside;    /* known to stay in shared memory, at `at_shared` (shared_inside.c) */
+    struct shared_inside at_shared;
     struct uniformity uniformity; /* of the address */
     LLVMTypeRef elem;             /* an element as it lies in memory */
 };
@@ -191,6 +198,16 @@ struct small_table {
 };
 bool small_table_begin(struct codegen *cg, const struct access *a, struct small_table *s);
 LLVMValueRef small_table_end(struct codegen *cg, const struct small_table *s, LLVMValueRef v);
+
+/* ---- shared_inside.c ---- */
+
+/* Finds out whether it is known that an access stays within accessible memory in all threads of the
+ * block, active or not, and is aligned. */
+void shared_inside_find(const struct codegen *cg, struct access *a);
+/* Where segment s of the warp that runs begins, of an access that does. */
+LLVMValueRef shared_inside_pointer(struct codegen *cg, const struct access *a, int s);
+/* tag_memory (values.h) of a load or store of the access, which is marked if it stays inside. */
+void tag_access(struct codegen *cg, const struct access *a, LLVMValueRef v);
 
 /* ---- shared_permutation.c ---- */
 

@@ -118,20 +118,29 @@ static bool blends(const struct codegen *cg, const struct access *a)
     return a->space == PTX_SPACE_SHARED && !cg->alu.has_avx512 && !a->is_volatile;
 }
 
-/* Of shared memory inactive lanes' elements are loaded, too: there is memory on both sides. Without
- * an active lane the address may be any, and another one is taken. What inactive lanes load is
- * anything. */
-static LLVMValueRef load_with_others(struct codegen *cg, const struct access *a, LLVMValueRef p,
-                                     int first, int lanes)
+/* A pointer to `lanes` lanes of shared memory, of which one is active or the address is known:
+ * there is memory on both sides then. Else it may be any, and another one is taken. */
+static LLVMValueRef known_or_own(struct codegen *cg, const struct access *a, LLVMValueRef p,
+                                 int first, int lanes)
 {
     LLVMBuilderRef b = cg->alu.b;
     uint64_t all = lanes == JIT_WARP ? UINT32_MAX : ((1ull << lanes) - 1) << first;
+    if (a->inside)
+        return p;
     LLVMValueRef own = LLVMBuildAnd(b, mask_bits(cg), c32(cg, all), "");
     LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, own, c32(cg, 0), "");
+    return LLVMBuildSelect(b, any, p, cg->block.shared, "");
+}
+
+/* Of shared memory inactive lanes' elements are loaded, too; they are anything. */
+static LLVMValueRef load_with_others(struct codegen *cg, const struct access *a, LLVMValueRef p,
+                                     int first, int lanes)
+{
     LLVMTypeRef t = LLVMVectorType(a->elem, (unsigned)(lanes * a->vec));
-    LLVMValueRef v = LLVMBuildLoad2(b, t, LLVMBuildSelect(b, any, p, cg->block.shared, ""), "");
+    p = known_or_own(cg, a, p, first, lanes);
+    LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, t, p, "");
     LLVMSetAlignment(v, a->bytes);
-    tag_memory(cg, v, a->space);
+    tag_access(cg, a, v);
     return v;
 }
 
@@ -154,7 +163,7 @@ static LLVMValueRef load_wide(struct codegen *cg, const struct access *a, LLVMVa
                                 LLVMConstNull(t)};
         v = intrinsic(cg, "llvm.masked.load", (LLVMTypeRef[]){t, cg->ptr}, 2, args, 4);
     }
-    tag_memory(cg, v, a->space);
+    tag_access(cg, a, v);
     return v;
 }
 
@@ -227,14 +236,16 @@ static void load_contiguous(struct codegen *cg, const struct access *a, unsigned
 }
 
 /* Are segments known to be contiguous? p[s] points to each. */
-static bool contiguous(struct codegen *cg, const struct access *a, LLVMValueRef *p)
+static bool contiguous(struct codegen *cg, struct access *a, LLVMValueRef *p)
 {
     if (a->uniformity.seg == SEG_NONE ||
         (a->uniformity.stride != (int64_t)a->bytes * a->vec && !a->backwards) ||
         (a->uniformity.brk != 0 && !cg->in_converged_copy))
         return false;
+    shared_inside_find(cg, a);
     for (int s = 0; s < nsegs(a->uniformity.seg); s++)
-        p[s] = mem_pointer(cg, a, a->uniformity.seg, s);
+        p[s] = a->inside && cg->mask != NULL ? shared_inside_pointer(cg, a, s)
+                                             : mem_pointer(cg, a, a->uniformity.seg, s);
     return true;
 }
 
@@ -403,8 +414,22 @@ static LLVMValueRef load_atomic_vector(struct codegen *cg, const struct access *
     LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, atomic_vector_type(cg, a), p, "");
     LLVMSetAlignment(v, mem_alignment(a) < mem_natural(a) ? 1 : mem_natural(a));
     LLVMSetVolatile(v, true);
-    tag_memory(cg, v, a->space);
+    tag_access(cg, a, v);
     return LLVMBuildBitCast(cg->alu.b, v, LLVMVectorType(a->elem, (unsigned)a->vec), "");
+}
+
+/* Where the one element is that the lanes of segment s load, or zeros if none of them does. */
+static LLVMValueRef row_pointer(struct codegen *cg, const struct access *a, int s)
+{
+    if (a->inside && cg->mask != NULL)
+        return shared_inside_pointer(cg, a, s);
+    LLVMValueRef p = mem_pointer(cg, a, a->uniformity.seg, s);
+    mem_check_pointer(cg, a, p, a->uniformity.seg, s);
+    p = speculative_pointer(cg, a, p, cg->safe_opaque);
+    if (a->uniformity.seg == SEG_WARP || cg->mask == NULL)
+        return p;
+    LLVMValueRef active = mem_segment_active(cg, a->uniformity.seg, s);
+    return LLVMBuildSelect(cg->alu.b, active, p, cg->safe, "");
 }
 
 bool emit_load(struct codegen *cg, const struct ptx_instr *i)
@@ -419,13 +444,9 @@ bool emit_load(struct codegen *cg, const struct ptx_instr *i)
     LLVMValueRef out[8];
     if (a.uniformity.seg != SEG_NONE && a.uniformity.stride == 0) {
         LLVMValueRef v[8][MAX_SEGS];
+        shared_inside_find(cg, &a);
         for (int s = 0; s < nsegs(a.uniformity.seg); s++) {
-            LLVMValueRef p = mem_pointer(cg, &a, a.uniformity.seg, s);
-            mem_check_pointer(cg, &a, p, a.uniformity.seg, s);
-            p = speculative_pointer(cg, &a, p, cg->safe_opaque);
-            if (a.uniformity.seg != SEG_WARP && cg->mask != NULL)
-                p = LLVMBuildSelect(cg->alu.b, mem_segment_active(cg, a.uniformity.seg, s), p,
-                                    cg->safe, "");
+            LLVMValueRef p = row_pointer(cg, &a, s);
             LLVMValueRef all = is_atomic_vector(&a) ? load_atomic_vector(cg, &a, p) : NULL;
             for (int k = 0; all != NULL && k < a.vec; k++)
                 v[k][s] = LLVMBuildExtractElement(cg->alu.b, all, c32(cg, (uint64_t)k), "");
@@ -437,7 +458,7 @@ bool emit_load(struct codegen *cg, const struct ptx_instr *i)
                 if (a.space == PTX_SPACE_PARAM && a.at->reg < 0)
                     LLVMSetMetadata(x, cg->md.invariant, cg->md.empty);
                 else
-                    tag_memory(cg, x, a.space);
+                    tag_access(cg, &a, x);
                 v[k][s] = x;
             }
         }
@@ -470,13 +491,13 @@ static void store_masked(struct codegen *cg, const struct access *a, LLVMValueRe
     LLVMValueRef args[4] = {x, p, c32(cg, a->bytes * (unsigned)a->vec), mask};
     LLVMValueRef st =
         intrinsic(cg, "llvm.masked.store", (LLVMTypeRef[]){LLVMTypeOf(x), cg->ptr}, 2, args, 4);
-    tag_memory(cg, st, a->space);
+    tag_access(cg, a, st);
 }
 
 /* Masked stores are slow on some CPUs, and of small elements on all without AVX-512. One thread of
  * the machine runs all of the block, so inactive lanes' shared memory may be written back
  * unchanged, and what lies beside it (src/exec/worker.c), where a row begins before or ends past
- * it. Without an active lane the address may be any. */
+ * it. */
 static void store_blended(struct codegen *cg, const struct access *a, LLVMValueRef x,
                           LLVMValueRef p, int first, int lanes)
 {
@@ -484,29 +505,13 @@ static void store_blended(struct codegen *cg, const struct access *a, LLVMValueR
     LLVMValueRef mask = masked_native(cg, a->bytes)
                             ? repeat_lanes(cg, mask_vector(cg), first, lanes, a->vec)
                             : masked_elements(cg, a, first, lanes);
-    LLVMBasicBlockRef in = new_bb(cg, "inside"), out = new_bb(cg, "beyond"),
-                      done = new_bb(cg, "blended");
-    LLVMValueRef total =
-        LLVMBuildZExt(b, block_field(cg, BLOCK_FIELD(total_shared), cg->i32, true), cg->i64, "");
-    LLVMValueRef from = LLVMBuildSub(b, LLVMBuildPtrToInt(b, p, cg->i64, ""),
-                                     LLVMBuildPtrToInt(b, cg->block.shared, cg->i64, ""), "");
-    LLVMValueRef most =
-        c64(cg, (uint64_t)LLVMGetVectorSize(LLVMTypeOf(x)) * a->bytes - 1); /* outside of it */
-    LLVMValueRef meets = LLVMBuildICmp(b, LLVMIntULT, LLVMBuildAdd(b, from, most, ""),
-                                       LLVMBuildAdd(b, total, most, ""), "");
-    branch_likely(cg, meets, in, out);
-    LLVMPositionBuilderAtEnd(b, in);
+    p = known_or_own(cg, a, p, first, lanes);
     LLVMValueRef old = LLVMBuildLoad2(b, LLVMTypeOf(x), p, "");
     LLVMSetAlignment(old, a->bytes);
-    tag_memory(cg, old, a->space);
+    tag_access(cg, a, old);
     LLVMValueRef st = LLVMBuildStore(b, LLVMBuildSelect(b, mask, x, old, ""), p);
     LLVMSetAlignment(st, a->bytes);
-    tag_memory(cg, st, a->space);
-    LLVMBuildBr(b, done);
-    LLVMPositionBuilderAtEnd(b, out);
-    store_masked(cg, a, x, p, first, lanes);
-    LLVMBuildBr(b, done);
-    LLVMPositionBuilderAtEnd(b, done);
+    tag_access(cg, a, st);
 }
 
 static void store_contiguous(struct codegen *cg, const struct access *a, unsigned seg,
@@ -525,7 +530,7 @@ static void store_contiguous(struct codegen *cg, const struct access *a, unsigne
             LLVMValueRef st = LLVMBuildStore(cg->alu.b, x, p[s]);
             LLVMSetAlignment(st, align);
             LLVMSetVolatile(st, a->is_volatile);
-            tag_memory(cg, st, a->space);
+            tag_access(cg, a, st);
         } else if (blends(cg, a)) {
             store_blended(cg, a, x, p[s], s << seg, lanes);
         } else {
@@ -615,7 +620,7 @@ static void store_uniform(struct codegen *cg, const struct access *a,
             LLVMBuildStore(b, LLVMBuildBitCast(b, all, atomic_vector_type(cg, a), ""), p);
         LLVMSetAlignment(st, mem_alignment(a) < mem_natural(a) ? 1 : mem_natural(a));
         LLVMSetVolatile(st, true);
-        tag_memory(cg, st, a->space);
+        tag_access(cg, a, st);
         return;
     }
     for (int k = 0; k < a->vec; k++) {
@@ -623,11 +628,11 @@ static void store_uniform(struct codegen *cg, const struct access *a,
         LLVMValueRef st = LLVMBuildStore(b, v, byte_offset(cg, p, c64(cg, (uint64_t)k * a->bytes)));
         LLVMSetAlignment(st, a->bytes);
         LLVMSetVolatile(st, a->is_volatile);
-        tag_memory(cg, st, a->space);
+        tag_access(cg, a, st);
     }
 }
 
-static void store_vectors(struct codegen *cg, const struct access *a, LLVMValueRef *v)
+static void store_vectors(struct codegen *cg, struct access *a, LLVMValueRef *v)
 {
     LLVMValueRef p[MAX_SEGS];
     if (contiguous(cg, a, p))
