@@ -9,7 +9,8 @@
  * into registers, and there is less code, which LLVM compiles in a fraction of the time.
  *
  * Each lane computes the same as before, in the same order. Nothing that writes memory is part of a
- * stretch, and loads stay between the same writes. */
+ * stretch, and loads stay between the same writes. Rows of the program's memory are loaded before
+ * the loop, whole. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@
 
 enum {
     MIN_WORK = 150,    /* CPU instructions; shorter stretches are left alone */
-    GAIN_PERCENT = 90, /* a loop must take less than so much of the time without */
+    GAIN_PERCENT = 85, /* a loop must take less than so much of the time without */
     /* of CPUs today, about: */
     REORDER_WINDOW = 200, /* instructions in flight: the size of the reorder buffer */
     DECODED_CACHE = 4000  /* instructions in the cache of decoded ones */
@@ -28,6 +29,9 @@ enum {
 
 /* Vector instructions that a CPU does in a cycle, beside loads and stores. */
 static const double VECTOR_OPS_PER_CYCLE = 2.5;
+
+/* What an instruction more costs whose operand or result is spilled: stores and loads go beside. */
+static const double SPILL_COST = 0.25;
 
 /* ---- values ---- */
 
@@ -108,6 +112,16 @@ static bool reads_memory(LLVMValueRef v)
 {
     return LLVMIsALoadInst(v) != NULL ||
            (LLVMIsACallInst(v) != NULL && !strncmp(strip_callee(v), "llvm.masked.", 12));
+}
+
+/* A vector of neighbours' values from the program's memory. Strips would come to each of its cache
+ * lines several times, after all other rows: where rows are a power of two of bytes long, the line
+ * is gone by then. */
+static bool is_program_row(const struct strips *s, LLVMValueRef v)
+{
+    bool row = LLVMIsALoadInst(v) != NULL ||
+               (LLVMIsACallInst(v) != NULL && !strncmp(strip_callee(v), "llvm.masked.load", 16));
+    return row && LLVMGetMetadata(v, s->program_memory) != NULL;
 }
 
 /* Can a constant be cut into strips? Not where lanes have addresses of their own: those are known
@@ -258,7 +272,7 @@ static bool uses(const struct body *y, LLVMValueRef v, enum role p)
 /* Extends the stretch from y->from as far as possible: lanewise instructions are executed together,
  * after what they may need and before what needs them. Ends at the first instruction that does not
  * allow that order. */
-static void extend_stretch(struct body *y)
+static void extend_stretch(const struct strips *s, struct body *y)
 {
     bool reads = false, wrote = false, touched = false;
     for (y->to = y->from; y->to < y->n - 1; y->to++) {
@@ -267,6 +281,10 @@ static void extend_stretch(struct body *y)
         if (y->lanewise[y->to]) {
             if (late || (reads_memory(v) && wrote))
                 return;
+            if (is_program_row(s, v) && !uses(y, v, ROLE_STRIP)) {
+                y->role[y->to] = ROLE_BEFORE;
+                continue;
+            }
             reads |= reads_memory(v);
             y->role[y->to] = ROLE_STRIP;
             continue;
@@ -411,7 +429,7 @@ static double stretch_cost(const struct strips *s, const struct measure *m, unsi
 {
     double strips = JIT_WARP / (double)lanes, live = m->live / strips;
     double spilled = live > s->registers ? 1 - s->registers / live : 0;
-    double instructions = m->work * (1 + spilled) / strips;
+    double instructions = m->work * (1 + SPILL_COST * spilled) / strips;
     double issue = instructions * strips / VECTOR_OPS_PER_CYCLE;
     if (instructions > DECODED_CACHE)
         issue *= 2;
@@ -451,6 +469,7 @@ void strip_mine(LLVMModuleRef m, unsigned simd_bits, bool always)
                        .simd_bits = simd_bits,
                        .always = always,
                        .registers = simd_bits == 512 ? 32 : 16};
+    s.program_memory = LLVMGetMDKindIDInContext(s.ctx, "alias.scope", 11);
     s.b = LLVMCreateBuilderInContext(s.ctx);
     for (s.fn = LLVMGetFirstFunction(m); s.fn != NULL; s.fn = LLVMGetNextFunction(s.fn)) {
         if (LLVMCountBasicBlocks(s.fn) == 0)
@@ -463,7 +482,7 @@ void strip_mine(LLVMModuleRef m, unsigned simd_bits, bool always)
             struct body y;
             body_open(&y, bb);
             for (; y.from < y.n - 1; y.from = y.to) {
-                extend_stretch(&y);
+                extend_stretch(&s, &y);
                 if (pays(&s, &y))
                     strip_loop_make(&s, &y);
             }

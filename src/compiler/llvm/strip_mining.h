@@ -14,11 +14,12 @@ struct strips {
     LLVMContextRef ctx;
     LLVMBuilderRef b;
     LLVMValueRef fn;
-    unsigned simd_bits; /* of a vector register */
-    unsigned registers; /* how many there are */
-    bool always;        /* ... whether it pays or not */
-    LLVMValueRef area;  /* memory for live-in and live-out values, an alloca; NULL: none needed
-                           yet */
+    unsigned simd_bits;      /* of a vector register */
+    unsigned registers;      /* how many there are */
+    bool always;             /* ... whether it pays or not */
+    unsigned program_memory; /* the kind of metadata that accesses to the program's memory have */
+    LLVMValueRef area;       /* memory for live-in and live-out values, an alloca; NULL: none needed
+                                yet */
     uint64_t area_bytes;
 };
 
