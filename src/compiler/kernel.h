@@ -311,8 +311,8 @@ int32_t jit_innermost_end(const struct jkernel *k, int32_t h);
 /* The last block of any loop, inner ones included: loops are contiguous. */
 int32_t jit_loop_end(const struct jkernel *k, int32_t h);
 
-/* Marks in `same` the registers that are the same in each group of 2^seg lanes, if these go
- * together through the blocks `inside`, from block `first` on (lane_groups.c). */
+/* Marks in `same` the registers of the blocks `inside` that are the same in each group of 2^seg
+ * lanes, if these go together through them, from block `first` on (lane_groups.c). */
 void jit_find_same_in_groups(const struct jkernel *k, const uint64_t *inside, int32_t first,
                              unsigned seg, uint64_t *same);
 

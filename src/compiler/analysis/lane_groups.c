@@ -33,6 +33,29 @@ static bool gives_same(const struct jkernel *k, const struct ptx_instr *i, const
     return jit_lane_may_run(k, i);
 }
 
+static void add_if_same(const struct jkernel *k, int32_t reg, unsigned seg, uint64_t *same)
+{
+    if (reg >= 0 && is_same(&k->regs[reg].uniformity, seg))
+        bit_set(same, reg);
+}
+
+/* Adds the registers of the stretch, of which there are few, that have such segments. */
+static void add_uniform(const struct jkernel *k, const uint64_t *inside, unsigned seg,
+                        uint64_t *same)
+{
+    EACH_BIT (b, inside, k->nblocks) {
+        add_if_same(k, k->blocks[b].cond, seg, same);
+        for (int32_t n = 0; n < k->blocks[b].count; n++) {
+            struct jroles r;
+            jit_roles(&k->instrs[k->blocks[b].first + n], &r);
+            for (int d = 0; d < r.ndef; d++)
+                add_if_same(k, r.def[d], seg, same);
+            for (int u = 0; u < r.nuse; u++)
+                add_if_same(k, r.use[u], seg, same);
+        }
+    }
+}
+
 /* Adds the registers that the stretch writes before it reads them. */
 static void add_written(const struct jkernel *k, const uint64_t *inside, int32_t first,
                         uint64_t *same)
@@ -72,9 +95,7 @@ void jit_find_same_in_groups(const struct jkernel *k, const uint64_t *inside, in
                              unsigned seg, uint64_t *same)
 {
     bit_clear_all(same, (int32_t)k->nregs);
-    for (int32_t r = 0; r < (int32_t)k->nregs; r++)
-        if (is_same(&k->regs[r].uniformity, seg))
-            bit_set(same, r);
+    add_uniform(k, inside, seg, same);
     add_written(k, inside, first, same);
     while (remove_differing(k, inside, seg, same))
         ;

@@ -174,7 +174,9 @@ static int make_ptx(struct compilation *c, const char *llvm, const char *library
 static int finish_ptx(struct compilation *c, const char *llvm, const char *ptx, bool warn)
 {
     struct driver *dr = c->dr;
-    int status = step_run(dr, STEP_MODIFIERS, ptx, NULL, NULL);
+    int status = step_run(dr, STEP_STACK_ALIGNMENTS, ptx, NULL, NULL);
+    if (status == 0 && command_flushes_denormals(&dr->options))
+        status = step_run(dr, STEP_MODIFIERS, ptx, NULL, NULL);
     if (status == 0 && c->clusters && !dr->work.dryrun)
         status = finish_clusters(dr, llvm, ptx);
     if (status == 0 && c->launches && !dr->work.dryrun)

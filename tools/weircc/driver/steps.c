@@ -90,6 +90,11 @@ static bool rewrite_modifiers(const char *const *files, struct diag *d)
     return file_rewrite(files[0], modifiers_rewrite, d);
 }
 
+static bool rewrite_stack_alignments(const char *const *files, struct diag *d)
+{
+    return file_rewrite(files[0], stack_alignments_rewrite, d);
+}
+
 static bool protect_object(const char *const *files, struct diag *d)
 {
     return entities_protect_object(files[0], d);
@@ -157,6 +162,7 @@ static const struct {
     [STEP_GRID_CONSTANTS] = {"grid-constants", 1, rewrite_grid_constants},
     [STEP_DEBUG_DATA] = {"debug-data", 1, rewrite_debug_data},
     [STEP_MODIFIERS] = {"modifiers", 1, rewrite_modifiers},
+    [STEP_STACK_ALIGNMENTS] = {"stack-alignments", 1, rewrite_stack_alignments},
     [STEP_HOST_TEXT] = {"host-text", 2, host_text},
     [STEP_HOST_RECORDS] = {"host-records", 2, host_records},
     [STEP_HOST_RECORDS_RDC] = {"host-records-rdc", 2, host_records_rdc},

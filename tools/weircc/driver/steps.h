@@ -18,11 +18,12 @@ enum step {
                              asm_strings.h) */
     STEP_FLUSHES,        /* LLVM text: rewrites it in place (flushes.h) */
     STEP_CASTS_LOWER,    /* LLVM text after LLVM's passes: the same */
-    STEP_CONSTANT_MEMORY, /* LLVM text: rewrites it in place (constant_memory.h) */
-    STEP_GRID_CONSTANTS,  /* LLVM text: rewrites it in place (grid_constants.h) */
-    STEP_DEBUG_DATA,      /* LLVM text: rewrites it in place (debug_data.h) */
-    STEP_MODIFIERS,       /* PTX: rewrites it in place (modifiers.h) */
-    STEP_HOST_TEXT,       /* preprocessed text, C++: writes the host half (ccbin/host_text.h) */
+    STEP_CONSTANT_MEMORY,  /* LLVM text: rewrites it in place (constant_memory.h) */
+    STEP_GRID_CONSTANTS,   /* LLVM text: rewrites it in place (grid_constants.h) */
+    STEP_DEBUG_DATA,       /* LLVM text: rewrites it in place (debug_data.h) */
+    STEP_MODIFIERS,        /* PTX: rewrites it in place (modifiers.h) */
+    STEP_STACK_ALIGNMENTS, /* likewise */
+    STEP_HOST_TEXT,        /* preprocessed text, C++: writes the host half (ccbin/host_text.h) */
     STEP_HOST_RECORDS, /* fat binary, assembler text: adds what it registers (ccbin/host_records.h)
                         */
     STEP_HOST_RECORDS_RDC, /* the same for relocatable device code */

@@ -16,41 +16,35 @@ static bool is_bfloat(const char *p)
     return memmem(p, n, ".bf16", 5) != NULL;
 }
 
-/* Appends what is before `at`, and the n bytes there unless they are to go; what follows. */
-static const char *pass(struct strbuf *out, const char *ptx, const char *at, size_t n, bool drop)
-{
-    sb_append(out, ptx, (size_t)(at - ptx) + (drop ? 0 : n));
-    return at + n;
-}
-
-static const char *drop_flushes(const char *ptx, const char *at, struct strbuf *out)
-{
-    const char *name = at;
-    while (name > ptx && in_name(name[-1]))
-        name--;
-    return pass(out, ptx, at, strlen(".ftz"), is_bfloat(name));
-}
-
-/* `at`: the "alloca" of "alloca.u64 %rd2, %rd1, 0;". */
-static const char *drop_alignment(const char *ptx, const char *at, struct strbuf *out)
-{
-    static const char none[] = ", 0";
-    const char *end = strpbrk(at, ";\n");
-    bool drop = end != NULL && *end == ';' && (size_t)(end - at) > strlen(none) &&
-                memcmp(end - strlen(none), none, strlen(none)) == 0;
-    return drop ? pass(out, ptx, end - strlen(none), strlen(none), true)
-                : pass(out, ptx, at, 1, false);
-}
+/* Whether the name that begins here, "ex2.approx.ftz.bf16", must have the modifier. */
+static bool needs_flush(const char *p) { return strncmp(p, "ex2.", 4) == 0; }
 
 void modifiers_rewrite(const char *ptx, struct strbuf *out)
 {
-    const char *flush = strstr(ptx, ".ftz"), *taken = strstr(ptx, "alloca.u");
+    static const char modifier[] = ".ftz";
     sb_append(out, "", 0);
-    while (flush != NULL || taken != NULL) {
-        bool first = taken == NULL || (flush != NULL && flush < taken);
-        ptx = first ? drop_flushes(ptx, flush, out) : drop_alignment(ptx, taken, out);
-        flush = flush != NULL && flush < ptx ? strstr(ptx, ".ftz") : flush;
-        taken = taken != NULL && taken < ptx ? strstr(ptx, "alloca.u") : taken;
+    for (const char *at; (at = strstr(ptx, modifier)) != NULL;) {
+        const char *name = at;
+        while (name > ptx && in_name(name[-1]))
+            name--;
+        bool drop = is_bfloat(name) && !needs_flush(name);
+        size_t n = strlen(modifier);
+        sb_append(out, ptx, (size_t)(at - ptx) + (drop ? 0 : n));
+        ptx = at + n;
+    }
+    sb_append(out, ptx, strlen(ptx));
+}
+
+void stack_alignments_rewrite(const char *ptx, struct strbuf *out)
+{
+    static const char none[] = ", 0;";
+    sb_append(out, "", 0);
+    for (const char *at; (at = strstr(ptx, "alloca.u")) != NULL;) { /* alloca.u64 %rd2, %rd1, 0; */
+        size_t n = strcspn(at, ";\n");
+        bool drop = at[n] == ';' && n >= strlen(none) &&
+                    memcmp(at + n + 1 - strlen(none), none, strlen(none)) == 0;
+        sb_append(out, ptx, (size_t)(at - ptx) + n - (drop ? strlen(none) - 1 : 0));
+        ptx = at + n;
     }
     sb_append(out, ptx, strlen(ptx));
 }
