@@ -24,7 +24,8 @@
 #include "device/internal.h"
 
 /* How long a worker looks before it sleeps; and after it has worked on a run with others, since
- * programs launch one grid after the other, and to wake them all takes longer than many a grid. */
+ * programs launch one grid after the other, and to wake them all takes longer than many a grid. Not
+ * all of them do so: the program's thread needs a CPU, too. */
 static const uint64_t SPIN_NS = 20000, SPIN_SHARED_NS = 100000;
 enum { LOOKS = 32 }; /* between two looks at the clock, with a pause of the CPU each */
 /* So many of these between two looks at what is left to host threads: about the time from a launch
@@ -608,6 +609,12 @@ static bool is_overdue(const struct seeker *k)
     return k->full_since != 0 && clock_ns() - k->full_since >= OVERDUE_NS;
 }
 
+/* Do as many threads run or look for work as there are CPUs? */
+static bool crowded(void)
+{
+    return atomic_load(&sched.running) + atomic_load(&sched.spinning) >= sched.workers;
+}
+
 /* Nothing to do: looks for a while, then sleeps. */
 static void rest(struct seeker *k)
 {
@@ -619,10 +626,11 @@ static void rest(struct seeker *k)
         k->spinning = true;
         atomic_fetch_add(&sched.spinning, 1);
     }
-    uint64_t end = clock_ns() + (k->shared ? SPIN_SHARED_NS : SPIN_NS);
+    uint64_t end = clock_ns() + SPIN_NS;
+    bool longer = k->shared;
     uint32_t used = 0;
     left_since(k->seen);
-    for (uint32_t round = 1; used < USED_LOOKS && clock_ns() < end; round++) {
+    for (uint32_t round = 1; used < USED_LOOKS; round++) {
         for (int i = 0; i < LOOKS; i++) {
             /* How many run is looked at only then: who runs writes it all the time. */
             bool queued = k->late != 0 || anything_queued();
@@ -635,6 +643,12 @@ static void rest(struct seeker *k)
         }
         if (round % LEFT_EACH == 0)
             k->late = left_since(k->seen);
+        if (clock_ns() < end)
+            continue;
+        if (!longer || crowded())
+            break;
+        longer = false;
+        end += SPIN_SHARED_NS - SPIN_NS;
     }
     if (used == 0)
         k->full_since = 0;
