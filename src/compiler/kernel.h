@@ -298,8 +298,9 @@ enum jit_cheap {
                          (flatten.c) */
 };
 unsigned jit_cheap(const struct ptx_instr *i);
-/* Does the instruction write the register? */
+/* Does the instruction write the register? Read it? */
 bool jit_writes(const struct ptx_instr *i, int32_t reg);
+bool jit_reads(const struct ptx_instr *i, int32_t reg);
 /* The last instruction of a block before number `before` that writes a register, -1: none. */
 int32_t last_write(const struct jkernel *k, const struct jblock *blk, int32_t before, int32_t reg);
 

@@ -122,7 +122,8 @@ bool run_wanted(struct grid_run *run)
 {
     if (grid_run_exhausted(run)) /* which nobody has noticed yet, perhaps */
         sched_unlist(command_of_run(run));
-    return sched_paused() || sched_wanted(7) || atomic_load(&sched.parking.count) > 0;
+    return sched_paused() || sched_busy() || left_shards() != 0 ||
+           atomic_load(&sched.parking.count) > 0;
 }
 
 /* A run of our own: the pieces of a copy and the like. */

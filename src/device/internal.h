@@ -507,9 +507,8 @@ struct sched {
      * them to the ready queue (sched_collect). Who puts one in takes no lock. */
     _Alignas(64) struct device_stream *_Atomic inbox;
 
-    /* One of the listed runs that threads may enter without the lock (join_open), and how often
-     * they may (OPEN_TICKET each); it counts as many threads as inside. 0: none. Opened and closed
-     * under the lock. */
+    /* One of the listed runs that threads may enter without the lock, and how often they may
+     * (shared_runs.c). 0: none. Opened and closed under the lock. */
     _Alignas(64) _Atomic uint64_t open;
 
     _Alignas(64) _Atomic uint32_t picking; /* threads that are about to take from the lists */

@@ -142,6 +142,16 @@ bool jit_writes(const struct ptx_instr *i, int32_t reg)
     return false;
 }
 
+bool jit_reads(const struct ptx_instr *i, int32_t reg)
+{
+    struct jroles r;
+    jit_roles(i, &r);
+    for (int u = 0; u < r.nuse; u++)
+        if (r.use[u] == reg)
+            return true;
+    return false;
+}
+
 bool jit_depends_on_arrival(const struct ptx_instr *i)
 {
     if (i->op == PTX_OP_call)

@@ -64,26 +64,6 @@ static void add_next(struct search *s, int32_t n)
         search_add(s, n + 1);
 }
 
-static bool writes(const struct ptx_instr *i, int32_t reg)
-{
-    struct jroles r;
-    jit_roles(i, &r);
-    for (int d = 0; d < r.ndef; d++)
-        if (r.def[d] == reg)
-            return true;
-    return false;
-}
-
-static bool reads(const struct ptx_instr *i, int32_t reg)
-{
-    struct jroles r;
-    jit_roles(i, &r);
-    for (int u = 0; u < r.nuse; u++)
-        if (r.use[u] == reg)
-            return true;
-    return false;
-}
-
 /* Finds what may read the register after instructions other than its move; false: nothing else
  * writes it, or nothing reads the index alone. */
 static bool find_others(const struct jkernel *k, struct kept *x, int32_t *stack)
@@ -91,15 +71,15 @@ static bool find_others(const struct jkernel *k, struct kept *x, int32_t *stack)
     struct search s = {.k = k, .seen = x->others, .stack = stack};
     bool written = false, alone = false;
     for (int32_t n = 0; n < (int32_t)k->ninstrs; n++)
-        if (n != x->at && writes(&k->instrs[n], x->reg)) {
+        if (n != x->at && jit_writes(&k->instrs[n], x->reg)) {
             written = true;
             add_next(&s, n);
         }
     while (s.top > 0)
         add_next(&s, s.stack[--s.top]);
     for (int32_t n = 0; written && n < (int32_t)k->ninstrs && !alone; n++)
-        alone = !bit_get(x->others, n) && !writes(&k->instrs[n], x->reg) &&
-                reads(&k->instrs[n], x->reg);
+        alone = !bit_get(x->others, n) && !jit_writes(&k->instrs[n], x->reg) &&
+                jit_reads(&k->instrs[n], x->reg);
     return written && alone;
 }
 
@@ -148,8 +128,8 @@ void flat_kept_indices(struct jkernel *k)
         for (int x = 0; x < count; x++) {
             if (n == kept[x].at)
                 flat_push_mov(k, &i, kept[x].name, i.operands[1], i.types[0]);
-            else if (!bit_get(kept[x].others, n) && !writes(&i, kept[x].reg) &&
-                     reads(&i, kept[x].reg))
+            else if (!bit_get(kept[x].others, n) && !jit_writes(&i, kept[x].reg) &&
+                     jit_reads(&i, kept[x].reg))
                 flat_rename(k, &i, kept[x].reg, kept[x].name);
         }
         *flat_push(k) = i;

@@ -24,13 +24,8 @@ struct bit_counts {
 /* Lanes of a vector of words, if it is one of whole registers; else 0. */
 static unsigned word_lanes(LLVMValueRef v)
 {
-    LLVMTypeRef t = LLVMTypeOf(v);
-    if (LLVMGetTypeKind(t) != LLVMVectorTypeKind)
-        return 0;
-    unsigned n = LLVMGetVectorSize(t);
-    LLVMTypeRef e = LLVMGetElementType(t);
-    bool words = LLVMGetTypeKind(e) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(e) == WORD;
-    return words && (n == 8 || n == 16 || n == MAX_LANES) ? n : 0;
+    unsigned n = integer_lanes(v, WORD);
+    return n == 8 || n == 16 || n == MAX_LANES ? n : 0;
 }
 
 static LLVMValueRef ones(LLVMTypeRef element, unsigned n)

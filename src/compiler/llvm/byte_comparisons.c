@@ -33,14 +33,7 @@ struct comparisons {
     size_t n;
 };
 
-static bool is_words(LLVMValueRef v)
-{
-    LLVMTypeRef t = LLVMTypeOf(v);
-    if (LLVMGetTypeKind(t) != LLVMVectorTypeKind || LLVMGetVectorSize(t) != LANES)
-        return false;
-    t = LLVMGetElementType(t);
-    return LLVMGetTypeKind(t) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(t) == WORD;
-}
+static bool is_words(LLVMValueRef v) { return integer_lanes(v, WORD) == LANES; }
 
 /* Are all elements of a constant less than some number? */
 static bool is_small_constant(LLVMValueRef v, uint64_t than)

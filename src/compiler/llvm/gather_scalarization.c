@@ -13,6 +13,7 @@
 #include "abi/plugin.h"
 #include "base/base.h"
 #include "compiler/llvm/llvm_passes.h"
+#include "compiler/llvm/llvm_values.h"
 #include "compiler/llvm/strip_mining.h"
 
 enum {
@@ -146,19 +147,6 @@ static LLVMValueRef splat(const struct scalarization *s, LLVMValueRef v, unsigne
                                   LLVMConstNull(LLVMVectorType(s->i32, lanes)), "");
 }
 
-/* What LLVM knows of the gather's memory it knows of the load's. */
-static void copy_metadata(LLVMValueRef load, LLVMValueRef gather)
-{
-    size_t n;
-    LLVMValueMetadataEntry *known = LLVMInstructionGetAllMetadataOtherThanDebugLoc(gather, &n);
-    LLVMContextRef ctx = LLVMGetTypeContext(LLVMTypeOf(gather));
-    for (size_t k = 0; k < n; k++)
-        LLVMSetMetadata(
-            load, LLVMValueMetadataEntriesGetKind(known, (unsigned)k),
-            LLVMMetadataAsValue(ctx, LLVMValueMetadataEntriesGetMetadata(known, (unsigned)k)));
-    LLVMDisposeValueMetadataEntries(known);
-}
-
 /* Is the constant mask true in all lanes? */
 static bool all_active(LLVMValueRef mask)
 {
@@ -248,7 +236,7 @@ static void scalarize(struct scalarization *s, LLVMValueRef gather)
     for (unsigned l = 0; l < lanes; l++) {
         LLVMValueRef x = LLVMBuildLoad2(b, LLVMGetElementType(t), lane_pointer(s, at, l), "");
         LLVMSetAlignment(x, (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(gather, 1)));
-        copy_metadata(x, gather);
+        copy_all_metadata(gather, x);
         v = LLVMBuildInsertElement(b, v, x, lane_constant(s, l), "");
     }
     if (!all && !LLVMIsUndef(absent) && absent != LLVMConstNull(t))

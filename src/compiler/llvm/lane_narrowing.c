@@ -520,39 +520,11 @@ static LLVMValueRef narrow_insert(const struct narrowing *s, LLVMValueRef v)
 /* An instruction each of whose lanes is made of those of its operands. */
 static LLVMValueRef narrow_lanewise(const struct narrowing *s, LLVMValueRef v)
 {
-    LLVMOpcode op = LLVMGetInstructionOpcode(v);
     LLVMValueRef o[3] = {0};
     unsigned n = (unsigned)LLVMGetNumOperands(v);
     for (unsigned k = 0; k < n && k < 3; k++)
         o[k] = low_lanes(s, LLVMGetOperand(v, k));
-    if (LLVMIsACastInst(v) != NULL)
-        return LLVMBuildCast(s->b, op, o[0], narrow_type(s, LLVMTypeOf(v)), "");
-    switch (op) {
-    case LLVMSelect: return LLVMBuildSelect(s->b, o[0], o[1], o[2], "");
-    case LLVMICmp: return LLVMBuildICmp(s->b, LLVMGetICmpPredicate(v), o[0], o[1], "");
-    case LLVMFCmp: return LLVMBuildFCmp(s->b, LLVMGetFCmpPredicate(v), o[0], o[1], "");
-    case LLVMFNeg: return LLVMBuildFNeg(s->b, o[0], "");
-    case LLVMFreeze: return LLVMBuildFreeze(s->b, o[0], "");
-    case LLVMGetElementPtr:
-        return LLVMBuildGEP2(s->b, LLVMGetGEPSourceElementType(v), o[0], o + 1, n - 1, "");
-    default: return LLVMBuildBinOp(s->b, op, o[0], o[1], "");
-    }
-}
-
-static void copy_metadata(const struct narrowing *s, LLVMValueRef from, LLVMValueRef to)
-{
-    static const char *const kinds[] = {"alias.scope", "noalias", "invariant.load"};
-    if (LLVMIsAInstruction(to) == NULL || LLVMGetInstructionOpcode(from) == LLVMInsertElement)
-        return;
-    for (size_t k = 0; k < WEIR_COUNT(kinds); k++) {
-        unsigned kind = LLVMGetMDKindIDInContext(s->ctx, kinds[k], (unsigned)strlen(kinds[k]));
-        LLVMValueRef node = LLVMGetMetadata(from, kind);
-        if (node != NULL)
-            LLVMSetMetadata(to, kind, node);
-    }
-    LLVMMetadataRef line = LLVMInstructionGetDebugLoc(from);
-    if (line != NULL && LLVMInstructionGetDebugLoc(to) == NULL)
-        LLVMInstructionSetDebugLoc(to, line);
+    return lanewise_again(s->b, v, o, narrow_type(s, LLVMTypeOf(v)));
 }
 
 static LLVMValueRef make_narrow(const struct narrowing *s, LLVMValueRef v)
@@ -622,7 +594,8 @@ static bool make_all(struct narrowing *s)
             continue;
         LLVMPositionBuilderBefore(s->b, k->v);
         k->narrow = make_narrow(s, k->v);
-        copy_metadata(s, k->v, k->narrow);
+        if (!is_op(k->v, LLVMInsertElement)) /* what is narrow may be its vector then */
+            copy_access_metadata(k->v, k->narrow);
         changed = true;
     }
     for (size_t n = 0; n < s->count; n++)

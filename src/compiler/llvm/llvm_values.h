@@ -22,6 +22,17 @@ static inline bool calls_intrinsic(LLVMValueRef v, const char *name)
     return id != 0 && id == LLVMLookupIntrinsicID(name, strlen(name));
 }
 
+/* Lanes of a vector of integers of so many bits; 0: it is none. */
+static inline unsigned integer_lanes(LLVMValueRef v, unsigned bits)
+{
+    LLVMTypeRef t = LLVMTypeOf(v);
+    if (LLVMGetTypeKind(t) != LLVMVectorTypeKind)
+        return 0;
+    LLVMTypeRef e = LLVMGetElementType(t);
+    bool wanted = LLVMGetTypeKind(e) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(e) == bits;
+    return wanted ? LLVMGetVectorSize(t) : 0;
+}
+
 /* The scalar that all lanes of a vector are; NULL: they are not one. */
 static inline LLVMValueRef splatted(LLVMValueRef v)
 {
@@ -69,59 +80,20 @@ static inline LLVMValueRef part_of(LLVMBuilderRef b, LLVMValueRef v, unsigned fr
 }
 
 /* n vectors side by side, a power of two, of at most 32 elements together. */
-static inline LLVMValueRef joined_parts(LLVMBuilderRef b, LLVMValueRef *v, unsigned n)
-{
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetTypeContext(LLVMTypeOf(v[0])));
-    for (; n > 1; n /= 2)
-        for (unsigned k = 0; k < n / 2; k++) {
-            unsigned lanes = 2 * LLVMGetVectorSize(LLVMTypeOf(v[2 * k]));
-            LLVMValueRef lane[32];
-            for (unsigned l = 0; l < lanes; l++)
-                lane[l] = LLVMConstInt(i32, l, false);
-            v[k] =
-                LLVMBuildShuffleVector(b, v[2 * k], v[2 * k + 1], LLVMConstVector(lane, lanes), "");
-        }
-    return v[0];
-}
+LLVMValueRef joined_parts(LLVMBuilderRef b, LLVMValueRef *v, unsigned n);
 
 /* 32 words as bytes, with AVX2, in order: as a register of bytes, of which each has the low bits of
  * a word that is less than 256, or not less than -128. */
-static inline LLVMValueRef packed_words(LLVMBuilderRef b, LLVMValueRef words, bool negative)
-{
-    enum { REGISTER = 8, PARTS = 4 };
-    static const unsigned in_order[REGISTER] = {0, 4, 1, 5, 2, 6, 3, 7};
-    LLVMContextRef ctx = LLVMGetTypeContext(LLVMTypeOf(words));
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(ctx);
-    LLVMValueRef lane[REGISTER], half[PARTS / 2];
-    for (unsigned n = 0; n < PARTS / 2; n++) {
-        LLVMValueRef two[2] = {part_of(b, words, 2 * n * REGISTER, REGISTER),
-                               part_of(b, words, (2 * n + 1) * REGISTER, REGISTER)};
-        half[n] = machine_call(b, "llvm.x86.avx2.packssdw", two, 2);
-    }
-    /* These mix both halves of registers; what they make is put in order once. The machine reads
-     * the low bits of indices only; others keep LLVM from making the indices of bytes, each time.
-     */
-    LLVMValueRef v[2] = {
-        machine_call(b, negative ? "llvm.x86.avx2.packsswb" : "llvm.x86.avx2.packuswb", half, 2)};
-    v[0] = LLVMBuildBitCast(b, v[0], LLVMVectorType(i32, REGISTER), "");
-    for (unsigned l = 0; l < REGISTER; l++)
-        lane[l] = LLVMConstInt(i32, in_order[l] + (l + 1) * 0x01010100u, false);
-    v[1] = LLVMConstVector(lane, REGISTER);
-    v[0] = machine_call(b, "llvm.x86.avx2.permd", v, 2);
-    return LLVMBuildBitCast(b, v[0], LLVMVectorType(LLVMInt8TypeInContext(ctx), REGISTER * PARTS),
-                            "");
-}
+LLVMValueRef packed_words(LLVMBuilderRef b, LLVMValueRef words, bool negative);
 
 /* What is known of an access, what it may alias above all, is so of the one in its place. */
-static inline void copy_all_metadata(LLVMValueRef from, LLVMValueRef to)
-{
-    size_t n = 0;
-    LLVMValueMetadataEntry *all = LLVMInstructionGetAllMetadataOtherThanDebugLoc(from, &n);
-    LLVMContextRef ctx = LLVMGetTypeContext(LLVMTypeOf(from));
-    for (unsigned e = 0; e < n; e++)
-        LLVMSetMetadata(to, LLVMValueMetadataEntriesGetKind(all, e),
-                        LLVMMetadataAsValue(ctx, LLVMValueMetadataEntriesGetMetadata(all, e)));
-    LLVMDisposeValueMetadataEntries(all);
-}
+void copy_all_metadata(LLVMValueRef from, LLVMValueRef to);
+
+/* Only what an access may alias, whether its memory changes, and the source line. */
+void copy_access_metadata(LLVMValueRef from, LLVMValueRef to);
+
+/* The same instruction with other operands, perhaps of fewer lanes, where the builder is. It makes
+ * each lane of the same lane of its operands (no call, no access); type: of its result. */
+LLVMValueRef lanewise_again(LLVMBuilderRef b, LLVMValueRef v, LLVMValueRef o[3], LLVMTypeRef type);
 
 #endif

@@ -28,13 +28,8 @@ struct mask_logic {
 
 static unsigned lanes_of(LLVMValueRef v)
 {
-    LLVMTypeRef t = LLVMTypeOf(v);
-    if (LLVMGetTypeKind(t) != LLVMVectorTypeKind)
-        return 0;
-    LLVMTypeRef e = LLVMGetElementType(t);
-    unsigned n = LLVMGetVectorSize(t);
-    bool mask = LLVMGetTypeKind(e) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(e) == 1;
-    return mask && (n == 8 || n == 16 || n == MAX_LANES) ? n : 0;
+    unsigned n = integer_lanes(v, 1);
+    return n == 8 || n == 16 || n == MAX_LANES ? n : 0;
 }
 
 static bool is_logic(LLVMValueRef v)

@@ -35,14 +35,7 @@ struct chain {
     unsigned n;
 };
 
-static bool is_words(LLVMValueRef v)
-{
-    LLVMTypeRef t = LLVMTypeOf(v);
-    if (LLVMGetTypeKind(t) != LLVMVectorTypeKind || LLVMGetVectorSize(t) != LANES)
-        return false;
-    t = LLVMGetElementType(t);
-    return LLVMGetTypeKind(t) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(t) == WORD;
-}
+static bool is_words(LLVMValueRef v) { return integer_lanes(v, WORD) == LANES; }
 
 /* The scalar that all lanes are, a constant too; NULL: they are not one. */
 static LLVMValueRef same_in_all(LLVMValueRef v)

@@ -9,6 +9,7 @@
 
 #include "abi/plugin.h"
 #include "compiler/codegen/codegen.h"
+#include "compiler/llvm/llvm_values.h"
 #include "compiler/llvm/strip_mining.h"
 
 enum {
@@ -251,23 +252,6 @@ static LLVMValueRef strip_load(struct strips *s, struct body *y, struct loop *l,
     return strip;
 }
 
-/* Copies metadata on aliasing and the source line. */
-static void copy_metadata(struct strips *s, LLVMValueRef from, LLVMValueRef to)
-{
-    static const char *const kinds[] = {"alias.scope", "noalias", "invariant.load"};
-    if (LLVMIsAInstruction(to) == NULL)
-        return;
-    for (size_t k = 0; k < WEIR_COUNT(kinds); k++) {
-        unsigned kind = LLVMGetMDKindIDInContext(s->ctx, kinds[k], (unsigned)strlen(kinds[k]));
-        LLVMValueRef node = LLVMGetMetadata(from, kind);
-        if (node != NULL)
-            LLVMSetMetadata(to, kind, node);
-    }
-    LLVMMetadataRef line = LLVMInstructionGetDebugLoc(from);
-    if (line != NULL)
-        LLVMInstructionSetDebugLoc(to, line);
-}
-
 /* Clones an instruction of the stretch into the loop. */
 static LLVMValueRef strip_instruction(struct strips *s, struct body *y, struct loop *l,
                                       LLVMValueRef v)
@@ -284,18 +268,7 @@ static LLVMValueRef strip_instruction(struct strips *s, struct body *y, struct l
     unsigned n = (unsigned)LLVMGetNumOperands(v);
     for (unsigned k = 0; k < n && k < 3; k++)
         o[k] = strip_operand(s, y, l, LLVMGetOperand(v, k));
-    if (LLVMIsACastInst(v) != NULL)
-        return LLVMBuildCast(s->b, op, o[0], t, "");
-    switch (op) {
-    case LLVMSelect: return LLVMBuildSelect(s->b, o[0], o[1], o[2], "");
-    case LLVMICmp: return LLVMBuildICmp(s->b, LLVMGetICmpPredicate(v), o[0], o[1], "");
-    case LLVMFCmp: return LLVMBuildFCmp(s->b, LLVMGetFCmpPredicate(v), o[0], o[1], "");
-    case LLVMFNeg: return LLVMBuildFNeg(s->b, o[0], "");
-    case LLVMFreeze: return LLVMBuildFreeze(s->b, o[0], "");
-    case LLVMGetElementPtr:
-        return LLVMBuildGEP2(s->b, LLVMGetGEPSourceElementType(v), o[0], o + 1, n - 1, "");
-    default: return LLVMBuildBinOp(s->b, op, o[0], o[1], "");
-    }
+    return lanewise_again(s->b, v, o, t);
 }
 
 /* Moves an instruction to where the builder is. With its source line: the builder would give it its
@@ -365,7 +338,7 @@ void strip_loop_make(struct strips *s, struct body *y)
     for (int32_t k = y->from; k < y->to; k++)
         if (y->role[k] == ROLE_STRIP) {
             y->strip[k] = strip_instruction(s, y, &l, y->instr[k]);
-            copy_metadata(s, y->instr[k], y->strip[k]);
+            copy_access_metadata(y->instr[k], y->strip[k]);
         }
     store_live_out(s, y, &l);
     LLVMPositionBuilderAtEnd(s->b, l.head);
